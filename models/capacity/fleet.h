@@ -1,0 +1,233 @@
+/* The fleet: nodes, leases, quota, reclaim. One mechanism for every pool design.
+ *
+ * Claimants (services and training queues) hold GPUs only through leases. A lease is a claimant, a
+ * GPU set and a state; every state change goes through it and is written to the ledger. A claimant
+ * has a quota (floor, ceiling, lend, priority, may_reclaim; names and rules: models/README.md,
+ * "Quota and reclaim"). Designs are presets of these numbers, nothing here knows their names.
+ *
+ * Life of a lease
+ *
+ *     fleet_acquire --(free GPUs)----------------------------> held --fleet_stop--> stopping ->
+ * gone fleet_reclaim --(evicts)--> assembling --granted()---->/        (drain, teardown, scrub)
+ *
+ * Once an instant at most, in event class EVENT_SCHEDULE, a scheduling pass calls each claimant's
+ * schedule() in order of priority (highest first, then claimant number); there it acquires,
+ * reclaims, or waits. Ask for a pass with fleet_want_pass. A pass that frees nothing and changes
+ * nothing is cheap.
+ *
+ * Reclaim. fleet_reclaim picks victims by the plan's rule among leases of claimants it may take
+ * from, each tested against its claimant's floor before each eviction, and calls their claimants'
+ * evict(). The victim's claimant stops the lease within the grace (fleet_stop_at); teardown and
+ * scrub follow; the GPUs then go to the assembling lease they are claimed for (held_idle until it
+ * is complete), the rest is free. A gang gives back all of its GPUs or none.
+ *
+ * Events, ties: all choices break ties by lease number, then node number. */
+#ifndef HEADROOM_MODELS_CAPACITY_FLEET_H
+#define HEADROOM_MODELS_CAPACITY_FLEET_H
+
+#include "models/capacity/ledger.h"
+#include "sim/dist.h"
+#include "sim/engine.h"
+#include "sim/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- what a plan says ---- */
+
+struct node_group {
+    const char *name;
+    const char *gpu; /* catalogue name, "h100-sxm" */
+    uint32_t nodes;
+    uint32_t gpus_per_node; /* 1..64 */
+};
+
+enum may_reclaim {
+    RECLAIM_NEVER,
+    RECLAIM_FLOOR,          /* while usage + request <= own floor, from claimants above theirs */
+    RECLAIM_LOWER_PRIORITY, /* also up to the ceiling, from borrowers of lower priority */
+    RECLAIM_POLICIES
+};
+extern const char *const may_reclaim_names[RECLAIM_POLICIES];
+
+struct quota {
+    uint32_t floor_gpus;   /* nominal quota */
+    uint32_t ceiling_gpus; /* floor + borrow */
+    uint32_t lend_gpus;    /* of the floor, what others may use while it is idle */
+    int32_t priority;
+    double weight;
+    enum may_reclaim may_reclaim;
+};
+
+enum victim_rule {
+    VICTIM_LEAST_WORK_LOST,
+    VICTIM_LEAST_OVER_RECLAIM,
+    VICTIM_YOUNGEST,
+    VICTIM_RULES
+};
+extern const char *const victim_rule_names[VICTIM_RULES];
+
+/* The stages of a reclaim in order, and of a cold start, which is its tail.
+ * code, name in scenarios and results, what it means */
+#define STAGE_LIST(X)                                                                              \
+    X(DETECT, "detect", "demand above capacity until the decision")                                \
+    X(GRACE, "grace", "notice to the victim until it has stopped")                                 \
+    X(CHECKPOINT, "checkpoint", "save on notice, inside the grace")                                \
+    X(TEARDOWN, "teardown", "processes and containers end, memory is free")                        \
+    X(SCRUB, "scrub", "GPU memory wiped between owners")                                           \
+    X(RECONFIGURE, "reconfigure", "MIG layout changed")                                            \
+    X(SCHEDULE, "schedule", "scheduler binds, pod starts")                                         \
+    X(IMAGE, "image", "container image pulled")                                                    \
+    X(WEIGHTS, "weights", "model weights read")                                                    \
+    X(ENGINE, "engine", "engine start and warm-up until ready")
+
+#define STAGE_ENUM(code, name, doc) STAGE_##code,
+enum stage { STAGE_LIST(STAGE_ENUM) STAGES };
+#undef STAGE_ENUM
+extern const char *const stage_names[STAGES];
+extern const char *const stage_docs[STAGES];
+
+struct reclaim_plan {
+    enum victim_rule victims;
+    simtime_ns grace_ns;  /* longest time a victim may take to stop */
+    struct dist teardown; /* per stopping lease */
+    struct dist scrub;    /* per stopping lease */
+};
+
+struct fleet_plan {
+    const struct node_group *groups; /* not owned */
+    size_t n_groups;
+    struct reclaim_plan reclaim;
+};
+
+uint32_t fleet_plan_gpus(const struct fleet_plan *p);
+
+/* ---- shapes, leases ---- */
+
+enum shape_kind {
+    SHAPE_ONE_NODE,     /* all GPUs in one node */
+    SHAPE_PREFER_WHOLE, /* up to a node's size: one node; larger: whole nodes and one remainder
+                           where there are enough, else any free GPUs, fullest nodes first */
+    SHAPE_ANY
+};
+
+struct shape {
+    uint32_t gpus;
+    enum shape_kind kind;
+};
+
+struct fleet; /* opaque */
+typedef uint32_t lease_id;
+#define LEASE_NONE UINT32_MAX
+
+/* One reclaim: a start that needed evicted GPUs, from the decision to ready. */
+struct reclaim_row {
+    uint32_t claimant;
+    lease_id lease;
+    simtime_ns decision_ns, granted_ns, ready_ns; /* ready SIM_NEVER: not reached (yet) */
+    simtime_ns stage_ns[STAGES]; /* DETECT is before the decision; GRACE excludes CHECKPOINT */
+    uint32_t gpus;               /* of the start */
+    uint32_t gpus_missing;       /* of these, to come from evictions */
+    uint32_t gpus_evicted;       /* newly evicted for it */
+    uint32_t victims;            /* leases newly evicted for it */
+};
+
+struct claimant_ops {
+    void *self;
+    /* One scheduling pass: acquire or reclaim what waits. */
+    void (*schedule)(void *self, simtime_ns now);
+    /* An assembling lease is complete and held; its GPUs are booked (claimant, held_idle). */
+    void (*granted)(void *self, lease_id l, simtime_ns now);
+    /* The fleet takes the lease back: stop using it and call fleet_stop_at(l, t, checkpoint_ns)
+     * with now <= t <= now + grace, before returning. */
+    void (*evict)(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns);
+    /* GPU-nanoseconds of work that evicting it now would lose (victim choice). */
+    uint64_t (*loss)(void *self, lease_id l, simtime_ns now);
+    /* Smallest per-node share of any request that waits and that quota would admit; 0: none waits.
+     */
+    uint32_t (*waiting_share)(void *self);
+    /* The stopped lease's GPUs are gone (teardown done, before the scrub). May be NULL. */
+    void (*released)(void *self, lease_id l, simtime_ns now);
+};
+
+/* Called at every change of a lease's state. */
+struct fleet_trace {
+    void *self;
+    void (*change)(void *self, simtime_ns now, lease_id l, uint32_t claimant, enum gpu_state from,
+                   enum gpu_state to, uint32_t gpus);
+};
+
+/* Owner index of claimant i is i + 1. Streams come from (seed, replication). Borrowed pointers must
+ * outlive the fleet. NULL when memory is out. */
+struct fleet *fleet_new(const struct fleet_plan *plan, struct engine *engine, struct ledger *ledger,
+                        uint64_t seed, uint32_t replication);
+void fleet_free(struct fleet *f);
+void fleet_trace_set(struct fleet *f, const struct fleet_trace *t);
+
+/* Claimants are numbered from 0 in the order added, before the run starts. name keys its streams.
+ */
+enum hr_err fleet_claimant_add(struct fleet *f, const char *name, const struct quota *q,
+                               const struct claimant_ops *ops, uint32_t *claimant);
+
+void fleet_want_pass(struct fleet *f);
+
+/* ---- taking and giving back ---- */
+
+enum grant {
+    GRANT_OK,    /* held, or assembling */
+    GRANT_QUOTA, /* over the ceiling, or into GPUs that others do not lend */
+    GRANT_ROOM,  /* enough GPUs for it are not free: count */
+    GRANT_SHAPE, /* enough are free, wrongly placed */
+    GRANT_NEVER, /* more than the ceiling, or fits no empty fleet: can never start */
+    GRANT_FAILED /* memory is out */
+};
+
+/* Takes free GPUs now, in state. tag is the claimant's handle. */
+enum grant fleet_acquire(struct fleet *f, uint32_t claimant, const struct shape *shape,
+                         enum gpu_state state, uint32_t tag, lease_id *out);
+
+/* As fleet_acquire without taking: what the answer would be. */
+enum grant fleet_would(const struct fleet *f, uint32_t claimant, const struct shape *shape);
+
+/* Takes free and evicted GPUs: evicts what is needed if the claimant may reclaim it. GRANT_OK: the
+ * lease is assembling, granted() will be called. detect_ns goes into the reclaim row. */
+enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct shape *shape,
+                         uint32_t tag, simtime_ns detect_ns, lease_id *out);
+
+/* Gives up an assembling lease: its GPUs become free as they come. */
+void fleet_abandon(struct fleet *f, lease_id l);
+
+/* Changes the state of a held lease. */
+void fleet_set_state(struct fleet *f, lease_id l, enum gpu_state s);
+
+/* Stops a held lease: draining until at (>= now), then teardown (draining), then scrub (no owner).
+ * checkpoint_ns: of the time until at, how much is a save on notice (for the reclaim rows). */
+void fleet_stop_at(struct fleet *f, lease_id l, simtime_ns at, simtime_ns checkpoint_ns);
+
+/* ---- the busy share of a service ---- */
+
+/* Books so many GPUs of the claimant's held leases as serving, the others of those in state
+ * held_idle or serving as held_idle: whichever replicas hold the requests. */
+void fleet_busy_set(struct fleet *f, uint32_t claimant, uint32_t gpus);
+
+/* ---- looking ---- */
+
+uint32_t fleet_gpus(const struct fleet *f);
+uint32_t fleet_free_gpus(const struct fleet *f);
+uint32_t fleet_usage(const struct fleet *f, uint32_t claimant); /* every owned state */
+const struct quota *fleet_quota(const struct fleet *f, uint32_t claimant);
+uint32_t fleet_lease_tag(const struct fleet *f, lease_id l);
+uint32_t fleet_lease_gpus(const struct fleet *f, lease_id l);
+simtime_ns fleet_lease_since(const struct fleet *f, lease_id l); /* when it was first held */
+bool fleet_lease_borrowed(const struct fleet *f, lease_id l);    /* started over its floor */
+
+/* The reclaim that l came from, to be completed by its claimant (cold start stages, ready); NULL
+ * when it needed none. Valid until the next fleet call. */
+struct reclaim_row *fleet_lease_reclaim(struct fleet *f, lease_id l);
+const struct reclaim_row *fleet_reclaims(const struct fleet *f, size_t *n);
+
+/* Each GPU in exactly one lease or free, counts equal to the ledger's, no node over its size. */
+bool fleet_consistent(const struct fleet *f);
+
+#endif

@@ -1,0 +1,62 @@
+/* The records that drive a run: requests, jobs, and the tables that hold a recorded trace.
+ *
+ * Readers in traces/ produce them, sources in models/ replay them. Times count from the trace's
+ * own zero, which is its first record unless the reader says otherwise. */
+#ifndef HEADROOM_MODELS_RECORD_H
+#define HEADROOM_MODELS_RECORD_H
+
+#include "sim/time.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct request {
+    simtime_ns arrival_ns;
+    uint32_t prompt_tokens; /* >= 1 */
+    uint32_t output_tokens; /* >= 1 */
+};
+
+/* A recorded request trace, in arrival order, immutable once read and shared by threads. */
+struct request_trace {
+    struct request *rows; /* owned by the arena that read it */
+    size_t n;
+    simtime_ns span_ns; /* last arrival - first arrival; rows[0].arrival_ns is 0 */
+};
+
+/* How a recorded job ended where it was recorded; replay runs them all for their work. */
+enum job_end {
+    JOB_COMPLETED,
+    JOB_CANCELLED,
+    JOB_FAILED,
+    JOB_TIMEOUT,
+    JOB_CENSORED,
+    JOB_END_UNKNOWN
+};
+
+/* Sentinel: the trace gives no such value. */
+#define JOB_UNSET UINT64_MAX
+
+struct job {
+    simtime_ns submit_ns;
+    simtime_ns work_ns;  /* run time on its GPUs without failures, saves or restarts */
+    simtime_ns limit_ns; /* wall-time limit asked for, or JOB_UNSET */
+    simtime_ns
+        checkpoint_ns;  /* its own checkpoint interval (work time), or JOB_UNSET: the queue's */
+    const char *id;     /* name in the trace; arena */
+    const char *tenant; /* team, user group or virtual cluster; "" when unknown; arena */
+    uint32_t gpus;      /* gang size, >= 1 */
+    uint32_t min_gpus;  /* elastic lower bound; equals gpus when rigid */
+    int32_t priority;
+    bool preemptible;
+    enum job_end end;
+};
+
+/* A recorded job list, sorted stably by submit time. */
+struct job_trace {
+    struct job *rows; /* owned by the arena that read it */
+    size_t n;
+    simtime_ns span_ns; /* last submit - first submit */
+};
+
+#endif

@@ -1,0 +1,50 @@
+/* The results of one run: plain tables, no derived figure (analysis/metrics.h derives those). */
+#ifndef HEADROOM_MODELS_RESULTS_H
+#define HEADROOM_MODELS_RESULTS_H
+
+#include "models/capacity/fleet.h"
+#include "models/serving/service.h"
+#include "models/training/queue.h"
+#include "sim/engine.h"
+#include "sim/hist.h"
+#include "sim/int128.h"
+
+struct service_results {
+    struct service_totals totals;
+    struct slo_totals slo;
+    struct slo_window *windows; /* owned; every window of the measured part */
+    size_t n_windows;
+    struct hist hists[SLO_METRICS];           /* owned; ns */
+    double burn_rate_max[SLO_MAX_OBJECTIVES]; /* over one hour of windows */
+};
+
+struct queue_results {
+    struct queue_totals totals;
+};
+
+/* Accounts are indexed owner * GPU_STATES + state; owner 0 is nobody, claimant i is i + 1. */
+struct run_results {
+    uint32_t n_owners, n_services, n_queues;
+    uint32_t fleet_gpus;
+    simtime_ns start_ns, end_ns; /* the measured part */
+    simtime_ns timeline_ns;
+    size_t n_timeline;
+    u128 *ledger;                     /* owned; share-ns [n_owners * GPU_STATES] */
+    uint64_t *timeline;               /* owned; share-ns [n_timeline][n_owners * GPU_STATES] */
+    struct service_results *services; /* owned */
+    struct queue_results *queues;     /* owned */
+    struct job_row *jobs;             /* owned array; ids borrowed from the plan */
+    size_t n_jobs;
+    struct reclaim_row *reclaims; /* owned; decisions in the measured part, in order */
+    size_t n_reclaims;
+    struct engine_stats engine;
+};
+
+void results_fini(struct run_results *r); /* accepts a zeroed struct */
+
+static inline size_t results_account(uint32_t owner, enum gpu_state s)
+{
+    return (size_t)owner * GPU_STATES + s;
+}
+
+#endif

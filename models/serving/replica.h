@@ -1,0 +1,101 @@
+/* A continuous-batching replica: iteration-exact, event-sparse.
+ *
+ * Between events the number of running requests n is constant and the context grows by n each step,
+ * so k decode steps take k A + c n k (k - 1) / 2 (step_time.h): the boundary at which an arrival
+ * joins, a request finishes or the KV cache overflows follows in closed form and only that boundary
+ * is an event. Every request gets the very times that stepping one iteration at a time gives, at 3
+ * to 4 events a request (tests/models/replica_reference.c is that plain stepper).
+ *
+ * Rules (../../models/README.md has them in full):
+ *  - Boundaries are (ns, ps 0..999); an event fires at that time rounded up to a nanosecond, and
+ *    reported times are the rounded ones.
+ *  - A request joins at the first boundary strictly later than its arrival; an idle replica starts
+ *    at the arrival. Prefill priority: a prefill step runs alone, the running requests wait.
+ *    Chunked: each step carries all running requests and up to max_batched_tokens - n prompt
+ * tokens, oldest first.
+ *  - The step that completes a prompt emits the first token; output o takes o - 1 decode steps
+ * more.
+ *  - KV use counts tokens. The head of the queue is admitted if n < max_num_seqs and
+ *    KV + prompt (+ generated) + 1 + (n + 1) <= capacity; never at a boundary that evicted. Before
+ * a decode step that would overflow, the latest-arrived running request goes back to the head of
+ *    the queue and recomputes prompt + generated in its next prefill.
+ *  - Prompts of one prefill step: first come, up to max_batched_tokens, at least one.
+ *
+ * A replica knows nothing of the engine: its owner asks when it wants to be called and calls it
+ * then. All memory is the replica's own and grows with what is in it. */
+#ifndef HEADROOM_MODELS_SERVING_REPLICA_H
+#define HEADROOM_MODELS_SERVING_REPLICA_H
+
+#include "models/serving/step_time.h"
+#include "sim/err.h"
+#include "sim/int128.h"
+#include "sim/time.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum prefill_mode { PREFILL_PRIORITY, PREFILL_CHUNKED };
+
+struct replica_config {
+    struct step_time step;
+    enum prefill_mode prefill;
+    uint32_t max_num_seqs;       /* >= 1 */
+    uint32_t max_batched_tokens; /* >= 1 */
+    uint64_t kv_capacity_tokens; /* of the whole replica */
+};
+
+/* A request as the replica sees it. Requests that return from an evicted, drained or failed replica
+ * carry what they had generated (the first token already emitted when generated > 0). */
+struct replica_request {
+    simtime_ns
+        arrival_ns; /* at the router; decides who is evicted (latest first, then highest id) */
+    uint32_t id;    /* the owner's handle, handed back in callbacks */
+    uint32_t prompt_tokens, output_tokens;
+    uint32_t generated_tokens; /* 0 for a new request */
+};
+
+/* What happened, called from replica_advance in time order; at is the rounded-up boundary. Calls
+ * back into the same replica are not allowed. */
+struct replica_events {
+    void *self;
+    void (*first_token)(void *self, uint32_t id, simtime_ns at);
+    void (*done)(void *self, uint32_t id, simtime_ns at);
+};
+
+struct replica; /* opaque; its first cache line is what replica_next and replica_submit touch */
+
+struct replica *replica_new(const struct replica_config *config,
+                            const struct replica_events *events);
+void replica_free(struct replica *r); /* accepts NULL */
+
+/* True when the request can ever run: prompt + output <= KV capacity. The owner refuses others
+ * (too_long) before submitting. */
+bool replica_fits(const struct replica_config *config, uint32_t prompt, uint32_t output);
+
+/* Queues a request at time now (not before the last call). HR_NOMEM leaves the replica unchanged.
+ */
+enum hr_err replica_submit(struct replica *r, const struct replica_request *request,
+                           simtime_ns now);
+
+/* When replica_advance must be called next: SIM_NEVER when idle. Changes after submit and advance.
+ */
+simtime_ns replica_next(const struct replica *r);
+
+/* Processes the boundary at replica_next(r), which must be now. */
+enum hr_err replica_advance(struct replica *r, simtime_ns now);
+
+/* Takes every request out, in arrival order, appending to out (room for replica_count entries): for
+ * drain limits and failures. Tokens emitted at boundaries up to now count as generated. The
+ * replica is idle and empty afterwards. */
+size_t replica_take_all(struct replica *r, simtime_ns now, struct replica_request *out);
+
+uint32_t replica_count(const struct replica *r);   /* queued and running */
+uint32_t replica_running(const struct replica *r); /* running: holding KV */
+uint64_t replica_evictions(const struct replica *r);
+uint64_t replica_events_processed(const struct replica *r); /* boundaries that cost an event */
+
+/* Integral of running requests over decode and prefill time, in request-ns, and busy ns, up to now:
+ * mean batch = integral / busy (batch_fill = that / max_num_seqs). */
+void replica_batch(const struct replica *r, simtime_ns now, u128 *request_ns, uint64_t *busy_ns);
+
+#endif

@@ -1,0 +1,58 @@
+/* A service: traffic through a router to replicas, held at the right number by an autoscaler.
+ *
+ * Each replica is a lease of tp GPUs in one node. A new one goes through the cold start stages
+ * (loading) to ready; scale-down, eviction and maintenance drain it: no new requests, those in it
+ * finish for drain_limit, the rest returns to the head of the router with its arrival time and
+ * recomputes. Serving counts the GPUs of min(ready, ceil(in_flight / safe_in_flight)) replicas. */
+#ifndef HEADROOM_MODELS_SERVING_SERVICE_H
+#define HEADROOM_MODELS_SERVING_SERVICE_H
+
+#include "models/capacity/fleet.h"
+#include "models/serving/autoscaler.h"
+#include "models/serving/replica.h"
+#include "models/serving/router.h"
+#include "models/serving/slo.h"
+#include "models/serving/traffic.h"
+
+struct service_plan {
+    const char *name;
+    const char *model; /* for reports: "llama-3.1-70b fp8, vllm 0.19.0" */
+    struct quota quota;
+    uint32_t gpus_per_replica; /* tensor parallel size */
+    struct replica_config replica;
+    enum router_kind router;
+    struct autoscaler_plan autoscaler;
+    uint32_t initial_replicas;      /* UINT32_MAX: what the autoscaler wants for the first window */
+    double safe_in_flight;          /* requests one replica carries at its safe rate, > 0 */
+    struct dist cold_start[STAGES]; /* used from STAGE_SCHEDULE on */
+    simtime_ns drain_limit_ns;
+    simtime_ns
+        request_timeout_ns; /* waiting at the router longer than this: timed out; SIM_NEVER */
+    struct traffic_plan traffic;
+    struct slo_plan slo;
+};
+
+/* A finished request, for --requests. */
+struct request_row {
+    uint64_t number; /* order of arrival at the service */
+    uint32_t service;
+    simtime_ns arrival_ns;
+    uint32_t prompt_tokens, output_tokens;
+    simtime_ns ttft_ns, e2e_ns; /* SIM_NEVER where not reached */
+    enum slo_fate fate;
+    uint32_t retries; /* times it was returned to the router */
+};
+
+struct service_totals {
+    uint64_t arrived, done, too_long, timed_out, open, retried;
+    uint64_t prompt_tokens, output_tokens; /* of done requests that count */
+    uint64_t evictions;                    /* from KV caches */
+    uint64_t scale_ups, scale_downs;       /* replicas asked for, given up */
+    u128 in_flight_ns; /* integral of requests in flight over the measured part */
+    u128 sojourn_ns;   /* the same from the requests' side (Little's law) */
+    double batch_fill; /* mean batch of busy replicas / max_num_seqs */
+    uint32_t max_ready;
+    uint32_t max_wanted;
+};
+
+#endif

@@ -1,0 +1,98 @@
+/* A training queue: a claimant that runs gangs from a job trace and, behind them, from a backlog
+ * that never ends.
+ *
+ * Order: FIFO by submit time (a preempted job returns to its old place), the backlog behind every
+ * recorded job. Without backfill the head blocks all behind it. EASY backfill: the head gets a
+ * reservation at the earliest time at which enough GPUs will be free by the estimates of the
+ * running jobs; another may start now if it ends by then or leaves the head's GPUs alone (D. Lifka,
+ * JSSPP 1995; A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001). A gang takes no event per
+ * checkpoint: see training/checkpoint.h. Preemption loses the work since the last save unless the
+ * grace is long enough to save. */
+#ifndef HEADROOM_MODELS_TRAINING_QUEUE_H
+#define HEADROOM_MODELS_TRAINING_QUEUE_H
+
+#include "models/capacity/fleet.h"
+#include "models/record.h"
+#include "models/training/checkpoint.h"
+
+enum backfill_kind { BACKFILL_NONE, BACKFILL_EASY, BACKFILL_KINDS };
+extern const char *const backfill_kind_names[BACKFILL_KINDS];
+
+enum estimate_kind { ESTIMATE_EXACT, ESTIMATE_LIMIT, ESTIMATE_FACTOR, ESTIMATE_KINDS };
+extern const char *const estimate_kind_names[ESTIMATE_KINDS];
+
+/* One kind of gang in the backlog. */
+struct backlog_class {
+    uint32_t gpus;
+    double share; /* relative chance */
+};
+
+struct queue_plan {
+    const char *name;
+    struct quota quota;
+    enum backfill_kind backfill;
+    enum estimate_kind estimate;
+    double estimate_factor; /* factor: estimate = factor * work */
+    struct checkpoint_plan checkpoint;
+    struct dist restart_load; /* restart: load the checkpoint ... */
+    struct dist restart_init; /* ... and initialise; only after a preemption or failure */
+    enum shape_kind placement;
+    const struct job_trace *jobs; /* NULL: none */
+    bool jobs_loop;               /* start the trace again at its end, after span + mean gap */
+    double jobs_speed;            /* gaps are divided by it */
+    double work_factor;           /* recorded work is multiplied by it: other hardware */
+    simtime_ns jobs_offset_ns;    /* replay begins this far into the trace */
+    bool backlog;                 /* an infinite backlog behind the trace */
+    const struct backlog_class *backlog_classes; /* not owned; at least one when backlog */
+    size_t n_backlog_classes;
+    struct dist backlog_work; /* work of one backlog gang */
+};
+
+/* One finished, censored or waiting job in the result. */
+enum job_outcome { OUTCOME_DONE, OUTCOME_CENSORED, OUTCOME_WAITING, OUTCOME_REFUSED, OUTCOMES };
+extern const char *const job_outcome_names[OUTCOMES];
+
+struct job_row {
+    uint64_t number; /* order of submission in the run */
+    const char *id;  /* trace name, or "backlog"; borrowed from the trace */
+    uint32_t claimant;
+    uint32_t gpus;
+    bool backlog;
+    enum job_outcome outcome;
+    simtime_ns submit_ns, first_start_ns, end_ns;   /* SIM_NEVER where not reached */
+    simtime_ns work_ns;                             /* asked for */
+    simtime_ns done_ns;                             /* work kept */
+    simtime_ns lost_ns;                             /* work and saves lost, wall time of the gang */
+    simtime_ns saving_ns, restoring_ns, waiting_ns; /* waiting: in the queue, all times together */
+    uint32_t preemptions;
+};
+
+struct queue_totals {
+    uint64_t submitted, started, done, refused, preemptions, backlog_done;
+    uint64_t censored, waiting; /* at the end */
+};
+
+struct training; /* opaque */
+
+/* Adds itself to the fleet as a claimant. job_done (may be NULL) is called for each row as it is
+ * final: jobs that arrived in the measured part [start, end), and backlog gangs that started in it.
+ */
+struct training_sink {
+    void *self;
+    void (*job)(void *self, const struct job_row *row);
+};
+
+enum hr_err training_new(const struct queue_plan *plan, struct engine *engine, struct fleet *fleet,
+                         struct ledger *ledger, uint64_t seed, uint32_t replication,
+                         simtime_ns start, simtime_ns end, const struct training_sink *sink,
+                         struct training **out);
+void training_free(struct training *t);
+
+/* At the end of the run: settles running gangs (their useful time counts), reports the rows left.
+ */
+enum hr_err training_finish(struct training *t, simtime_ns now);
+
+const struct queue_totals *training_totals(const struct training *t);
+uint32_t training_claimant(const struct training *t);
+
+#endif
