@@ -1,0 +1,259 @@
+/* Traces: recorded requests and jobs, read from CSV into the records of models/record.h.
+ *
+ * A caller fills a struct trace_spec (zero means "the default" in every member), calls one of the
+ * two readers and gets the rows plus a struct trace_report that says what became of every row of
+ * the file. Formats are rows of one table; a format gives the default column and unit of each field
+ * and a column mapping replaces either. Everything handed out lives in the caller's arena.
+ *
+ * What a user wrote wrong goes to the diagnostics with file, line, column and the line itself, and
+ * the reader returns HR_INPUT; reading stops after TRACE_ERRORS_MAX errors. traces/README.md is the
+ * reference. */
+#ifndef HEADROOM_TRACES_TRACE_H
+#define HEADROOM_TRACES_TRACE_H
+
+#include "models/record.h"
+#include "models/serving/traffic.h"
+#include "sim/arena.h"
+#include "sim/diag.h"
+#include "sim/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+    TRACE_ERRORS_MAX = 100,  /* errors after which reading stops */
+    TRACE_COLUMNS_MAX = 1024 /* columns in a header */
+};
+
+/* --- formats ----------------------------------------------------------------------------- */
+
+/* What a column can become. The first three are a request, the others a job. */
+enum trace_field {
+    TRACE_ARRIVAL,
+    TRACE_PROMPT_TOKENS,
+    TRACE_OUTPUT_TOKENS,
+    TRACE_ID,
+    TRACE_TENANT,
+    TRACE_SUBMIT,
+    TRACE_START,
+    TRACE_END,
+    TRACE_DURATION,
+    TRACE_GPUS,    /* may be fractional; times TRACE_WORKERS where that is given */
+    TRACE_WORKERS, /* workers of a job, each with TRACE_GPUS */
+    TRACE_MIN_GPUS,
+    TRACE_PRIORITY,
+    TRACE_PREEMPTIBLE,
+    TRACE_LIMIT,
+    TRACE_CHECKPOINT,
+    TRACE_STATE,
+    TRACE_FIELDS
+};
+
+enum trace_yield { TRACE_REQUESTS = 1, TRACE_JOBS = 2 }; /* bits: custom yields either */
+
+/* How a field is written. */
+enum trace_field_kind {
+    TRACE_POINT,  /* a point in time: a number in a unit, or a timestamp */
+    TRACE_LENGTH, /* a length of time: a number in a unit */
+    TRACE_NUMBER,
+    TRACE_FLAG, /* true, false, yes, no, 1, 0 */
+    TRACE_TEXT
+};
+
+struct trace_field_info {
+    const char *name; /* in a column mapping: "arrival", "prompt_tokens", ... */
+    enum trace_yield yields;
+    enum trace_field_kind kind;
+    const char *doc;
+};
+extern const struct trace_field_info trace_fields[TRACE_FIELDS];
+
+/* TRACE_FIELDS when there is no such name. */
+enum trace_field trace_field_find(const char *name);
+
+/* Where a format finds a field. */
+struct trace_column {
+    enum trace_field field;
+    const char *column; /* header name, case as written */
+    const char *unit;   /* of points and lengths of time: one of trace_units; NULL for the others */
+    bool required;
+};
+
+struct trace_format {
+    const char *name;
+    const char *doc;
+    unsigned yields;                    /* enum trace_yield bits */
+    const struct trace_column *columns; /* empty for custom */
+    size_t n_columns;
+};
+
+extern const struct trace_format trace_formats[];
+extern const size_t trace_n_formats;
+
+/* NULL when there is no such name. */
+const struct trace_format *trace_format_find(const char *name);
+
+/* The format whose columns the header of the file names; for a caller whose user named none.
+ * HR_INPUT with a diagnostic when none fits. */
+enum hr_err trace_format_by_header(const char *path, struct diags *diags,
+                                   const struct trace_format **out);
+
+/* Units of time: "ns" "us" "ms" "s" "min" "h" "d", and "timestamp" for points in time:
+ * YYYY-MM-DD HH:MM:SS, or with T, up to nine digits of fraction, and Z, +HH:MM, -HH:MM or nothing.
+ */
+extern const char *const trace_units[];
+extern const size_t trace_n_units;
+bool trace_unit_known(const char *unit);
+
+/* Reads "UTC", "Z", "+08:00", "-0730" or "+8" into seconds east of UTC; false when it is none. */
+bool trace_zone_parse(const char *text, int32_t *zone_s);
+
+/* --- what to read ------------------------------------------------------------------------ */
+
+struct trace_map {
+    enum trace_field field;
+    const char *column; /* NULL: the format's column, with another unit */
+    const char *unit;   /* NULL: trace_spec.time_unit for points in time, else the format's unit; in
+                           custom, lengths of time are seconds */
+};
+
+struct trace_spec {
+    const char *path; /* CSV; through zlib when the name ends in ".gz" */
+    const struct trace_format *format;
+    const struct trace_map *maps;
+    size_t n_maps;
+    const char *time_unit;      /* of all points in time; custom must say one */
+    bool zone_declared;         /* else times without a zone are UTC, and the report says so */
+    int32_t zone_s;             /* east of UTC, for timestamps without a zone */
+    char delimiter;             /* 0: a comma */
+    bool dedupe;                /* drop rows equal to an earlier one (counted either way) */
+    bool skip_bad_rows;         /* count malformed rows as dropped; they are errors otherwise */
+    bool refuse_no_gpus;        /* jobs without GPUs are errors; they are dropped otherwise */
+    simtime_ns spread_ns;       /* adds a uniform time in [0, spread) to each arrival or submit, for
+                                   quantised recordings; drawn from (seed, SHA-256 of the file) */
+    uint64_t seed;              /* of the spread only */
+    const char *const *tenants; /* keep only these; NULL: all */
+    size_t n_tenants;
+    uint32_t min_gpus, max_gpus;  /* keep only jobs in this range; 0: no bound */
+    simtime_ns from_ns, until_ns; /* keep only records in [from, until) after the first row of the
+                                     file; until 0: no bound */
+    struct diag_place place;      /* where the user wrote this, for what is wrong with the spec */
+    const char *source;           /* that line, or NULL */
+};
+
+/* --- what was read ----------------------------------------------------------------------- */
+
+enum trace_drop {
+    TRACE_DROP_MALFORMED,     /* only with skip_bad_rows */
+    TRACE_DROP_NO_TIME,       /* empty arrival or submit */
+    TRACE_DROP_ZERO_TOKENS,   /* no prompt or no output: a failed request */
+    TRACE_DROP_NO_GPUS,       /* CPU-only job */
+    TRACE_DROP_NEVER_STARTED, /* no start, or an end without a start: left the queue unserved */
+    TRACE_DROP_ZERO_DURATION,
+    TRACE_DROP_TENANT, /* by the filters of the spec */
+    TRACE_DROP_GPU_RANGE,
+    TRACE_DROP_WINDOW,
+    TRACE_DROP_DUPLICATE, /* only with dedupe */
+    TRACE_DROPS
+};
+
+/* Short name for tables ("zero_tokens") and a line of English for people. */
+struct trace_drop_info {
+    const char *name, *doc;
+};
+extern const struct trace_drop_info trace_drops[TRACE_DROPS];
+
+/* Exact quantiles: the value at rank ceil(q n). */
+struct trace_quantiles {
+    double mean, p50, p90, p95, p99, max;
+};
+
+struct trace_report {
+    const char *path, *format;
+    enum trace_yield yields;
+    char sha256[65]; /* of the file as it is on the disk, in hex */
+    uint64_t bytes;  /* likewise */
+    uint64_t rows_read, rows_kept;
+    uint64_t dropped[TRACE_DROPS]; /* rows_read = rows_kept + their sum */
+    uint64_t inversions;           /* rows earlier than the row before them */
+    uint64_t duplicates;           /* rows equal to an earlier one, dropped or not */
+    uint64_t ties;                 /* kept rows at the very time of the kept row before them */
+    bool calendar;                 /* first_ns and last_ns are times since 1970-01-01 UTC */
+    bool naive;                    /* timestamps without a zone occurred, read at zone_s */
+    int32_t zone_s;
+    int64_t first_ns, last_ns; /* of the kept rows, on the file's own clock */
+    simtime_ns span_ns;
+    double rate_per_s;   /* kept rows / span; 0 when the span is */
+    double gap_cv;       /* coefficient of variation of the gaps between kept rows */
+    double peak_to_mean; /* busiest minute (requests) or hour (jobs) against the mean */
+    simtime_ns longest_gap_ns;
+    uint64_t long_gaps;      /* gaps of a minute or more (requests), six hours (jobs) */
+    simtime_ns long_gaps_ns; /* their total */
+    struct trace_quantiles prompt_tokens, output_tokens; /* requests */
+    struct trace_quantiles gpus, duration_s;             /* jobs */
+    double gpu_hours;                                    /* jobs: sum of gpus x duration */
+    uint64_t n_tenants;
+    uint64_t ended[JOB_END_UNKNOWN + 1]; /* jobs by how they ended */
+    uint64_t duration_differs;           /* recorded duration is not end - start */
+    uint64_t fractional_gpus;            /* rounded up to whole GPUs */
+    uint64_t odd_sizes;                  /* more than 8 GPUs and not a multiple of 8 */
+    const char *const *notes;            /* sentences: extra columns, zone, gaps, ... */
+    size_t n_notes;
+};
+
+/* Read a trace. out and report are filled on HR_OK only. HR_INPUT: described in diags; also when
+ * no row is left. HR_IO: reading failed half-way. Warnings (recorded durations that differ,
+ * censored jobs) go to diags too. Request traces: a row more than 60 s older than one before it is
+ * an error; job traces are sorted stably whatever their order. */
+enum hr_err trace_read_requests(struct arena *arena, const struct trace_spec *spec,
+                                struct diags *diags, struct request_trace *out,
+                                struct trace_report *report);
+enum hr_err trace_read_jobs(struct arena *arena, const struct trace_spec *spec, struct diags *diags,
+                            struct job_trace *out, struct trace_report *report);
+
+/* Load that the jobs offer to a fleet of so many GPUs over the span of their submits. */
+struct trace_load {
+    double gpu_hours, fleet_gpu_hours;
+    double share;        /* NaN when there is no span */
+    const char *warning; /* under 5 % or over 100 %: a sentence, static; else NULL */
+};
+struct trace_load trace_offered_load(const struct trace_report *r, double fleet_gpus);
+
+/* The report for people, at most 80 columns; fleet_gpus > 0 adds the offered load. */
+void trace_report_print(const struct trace_report *r, double fleet_gpus, FILE *out);
+
+/* The report for programs: name, value, unit ("1" for counts and shares). */
+enum trace_fact_kind { TRACE_FACT_TEXT, TRACE_FACT_COUNT, TRACE_FACT_REAL };
+struct trace_fact {
+    const char *name, *unit;
+    enum trace_fact_kind kind;
+    const char *text;
+    uint64_t count;
+    double real;
+};
+enum { TRACE_FACTS_MAX = 96 };
+
+/* Fills out and returns the number of facts; texts belong to the report. */
+size_t trace_report_facts(const struct trace_report *r, struct trace_fact out[TRACE_FACTS_MAX]);
+
+/* --- envelopes --------------------------------------------------------------------------- */
+
+/* A user's two-column CSV of traffic over time. Its header names them: a time (time_s, t_s,
+ * time_min, time_h, ..., or time for timestamps) and factor or rate (rps and rate_per_s too). */
+struct trace_envelope {
+    struct envelope_point *points; /* arena; times from the first point, ascending; a rate per
+                                      second stands in factor when is_rate */
+    size_t n_points;
+    bool is_rate;
+    bool calendar; /* first_ns is a time since 1970-01-01 UTC, else the file's own first time */
+    int64_t first_ns;
+};
+
+/* place and source as in trace_spec. HR_INPUT: described in diags. */
+enum hr_err trace_read_envelope(struct arena *arena, const char *path, int32_t zone_s,
+                                struct diag_place place, const char *source, struct diags *diags,
+                                struct trace_envelope *out);
+
+#endif
