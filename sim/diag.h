@@ -28,9 +28,10 @@ struct diag {
     enum diag_level level;
     char *file; /* owned, or NULL */
     uint32_t line, column;
-    char *text;    /* owned; one sentence without a final stop */
-    char *source;  /* owned source line without its newline, or NULL */
-    char *nearest; /* owned nearest right word, or NULL */
+    char *text;     /* owned; one sentence without a final stop */
+    char *source;   /* owned source line without its newline, cut around the column, or NULL */
+    uint32_t caret; /* column within source; 0: none */
+    char *nearest;  /* owned nearest right word, or NULL */
 };
 
 struct diags {
