@@ -43,16 +43,47 @@ struct request_row {
     uint32_t retries; /* times it was returned to the router */
 };
 
+/* Of the measured part: requests by arrival, everything else by the clock. */
 struct service_totals {
-    uint64_t arrived, done, too_long, timed_out, open, retried;
-    uint64_t prompt_tokens, output_tokens; /* of done requests that count */
+    uint64_t arrived, done, too_long, timed_out, open;
+    uint64_t retried;                      /* returns to the router from a drained replica */
+    uint64_t prompt_tokens, output_tokens; /* of done requests */
     uint64_t evictions;                    /* from KV caches */
     uint64_t scale_ups, scale_downs;       /* replicas asked for, given up */
-    u128 in_flight_ns; /* integral of requests in flight over the measured part */
-    u128 sojourn_ns;   /* the same from the requests' side (Little's law) */
+    u128 in_flight_ns;                     /* integral of requests in flight */
+    u128 sojourn_ns;   /* the same from the requests' side: Little's law makes them equal */
     double batch_fill; /* mean batch of busy replicas / max_num_seqs */
-    uint32_t max_ready;
-    uint32_t max_wanted;
+    uint32_t max_ready, max_wanted;
 };
+
+struct service; /* opaque */
+
+/* Where finished requests go, warm-up included; request may be NULL. */
+struct service_sink {
+    void *self;
+    void (*request)(void *self, const struct request_row *row);
+};
+
+/* Adds itself to the fleet as a claimant and to the engine as a cursor. number goes into the rows.
+ * The plan must outlive it. */
+enum hr_err service_new(const struct service_plan *plan, uint32_t number, struct engine *engine,
+                        struct fleet *fleet, uint64_t seed, uint32_t replication,
+                        simtime_ns horizon, const struct service_sink *sink, struct service **out);
+void service_free(struct service *s); /* accepts NULL */
+
+/* At time 0, before any pass: takes its first replicas, ready at once. */
+enum hr_err service_start(struct service *s);
+
+/* At the start of the measured part: what has been counted so far is left out of the totals. */
+void service_measure(struct service *s, simtime_ns now);
+
+/* The first error a handler of this service met: it has stopped the engine. */
+enum hr_err service_error(const struct service *s);
+
+/* At the end: open requests are booked, windows closed, totals complete. */
+enum hr_err service_finish(struct service *s, simtime_ns now);
+
+const struct service_totals *service_totals(const struct service *s);
+const struct slo *service_slo(const struct service *s);
 
 #endif

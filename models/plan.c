@@ -1,0 +1,91 @@
+/* What makes a plan impossible to run, whoever built it. */
+#include "models/plan.h"
+
+static const char *fleet_fault(const struct plan *p)
+{
+    if (p->fleet.n_groups == 0 || fleet_plan_gpus(&p->fleet) == 0)
+        return "the fleet has no GPUs";
+    for (size_t i = 0; i < p->fleet.n_groups; i++)
+        if (p->fleet.groups[i].gpus_per_node < 1 || p->fleet.groups[i].gpus_per_node > 64)
+            return "a node holds 1 to 64 GPUs";
+    if (!dist_valid(&p->fleet.reclaim.teardown) || !dist_valid(&p->fleet.reclaim.scrub))
+        return "a reclaim stage has no valid length";
+    return NULL;
+}
+
+static const char *quota_fault(const struct quota *q, uint64_t gpus, uint64_t *floors)
+{
+    *floors += q->floor_gpus;
+    if (q->ceiling_gpus < q->floor_gpus)
+        return "a ceiling is below its floor";
+    if (q->lend_gpus > q->floor_gpus)
+        return "a claimant lends more than its floor";
+    return *floors > gpus ? "the floors together exceed the fleet" : NULL;
+}
+
+static uint32_t largest_node(const struct plan *p)
+{
+    uint32_t largest = 0;
+    for (size_t i = 0; i < p->fleet.n_groups; i++)
+        if (p->fleet.groups[i].gpus_per_node > largest)
+            largest = p->fleet.groups[i].gpus_per_node;
+    return largest;
+}
+
+static const char *service_fault(const struct plan *p, const struct service_plan *s)
+{
+    if (s->gpus_per_replica < 1 || s->gpus_per_replica > largest_node(p))
+        return "a replica does not fit into a node";
+    if (s->replica.max_num_seqs < 1 || s->replica.max_batched_tokens < 1)
+        return "a replica runs no request";
+    if (s->slo.n_objectives < 1 || s->slo.n_objectives > SLO_MAX_OBJECTIVES)
+        return "a service has no objective, or too many";
+    if (s->slo.window_ns == 0 || s->slo.start_ns != p->warmup_ns || s->slo.end_ns != p->horizon_ns)
+        return "the windows of an objective do not cover the measured part";
+    if (!(s->safe_in_flight > 0))
+        return "safe_in_flight must be positive";
+    if (s->autoscaler.enabled && (s->autoscaler.period_ns == 0 || !(s->autoscaler.target > 0)))
+        return "an autoscaler needs a period and a target";
+    if (!s->autoscaler.enabled && s->initial_replicas == UINT32_MAX)
+        return "without an autoscaler a service needs a number of replicas";
+    for (int i = STAGE_SCHEDULE; i < STAGES; i++)
+        if (!dist_valid(&s->cold_start[i]))
+            return "a cold start stage has no valid length";
+    return NULL;
+}
+
+static const char *queue_fault(const struct queue_plan *q)
+{
+    if (q->backlog && (q->n_backlog_classes == 0 || !dist_valid(&q->backlog_work)))
+        return "a backlog needs gangs and their work";
+    if (!dist_valid(&q->restart_load) || !dist_valid(&q->restart_init))
+        return "a restart stage has no valid length";
+    return NULL;
+}
+
+const char *plan_fault(const struct plan *p)
+{
+    const char *fault = fleet_fault(p);
+    if (!fault && (p->warmup_ns >= p->horizon_ns || p->timeline_ns == 0))
+        fault = "the measured part is empty";
+    if (!fault && plan_claimants(p) == 0)
+        fault = "there is neither a service nor a training queue";
+    uint64_t gpus = fleet_plan_gpus(&p->fleet), floors = 0;
+    for (size_t i = 0; i < p->n_services && !fault; i++) {
+        fault = quota_fault(&p->services[i].quota, gpus, &floors);
+        if (!fault)
+            fault = service_fault(p, &p->services[i]);
+    }
+    for (size_t i = 0; i < p->n_queues && !fault; i++) {
+        fault = quota_fault(&p->queues[i].quota, gpus, &floors);
+        if (!fault)
+            fault = queue_fault(&p->queues[i]);
+    }
+    return fault;
+}
+
+const char *plan_claimant_name(const struct plan *p, uint32_t claimant)
+{
+    return claimant < p->n_services ? p->services[claimant].name
+                                    : p->queues[claimant - p->n_services].name;
+}

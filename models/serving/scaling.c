@@ -1,0 +1,179 @@
+/* How many replicas a service has: asked for at autoscaler ticks, taken in scheduling passes, given
+ * up when they are too many. */
+#include "models/serving/service_internal.h"
+
+#include <assert.h>
+#include <math.h>
+
+uint32_t scaling_current(const struct service *s)
+{
+    return s->asked + s->count[UNIT_ASSEMBLING] + s->count[UNIT_LOADING] + s->count[UNIT_READY];
+}
+
+static struct shape replica_shape(const struct service *s)
+{
+    return (struct shape){.gpus = s->plan->gpus_per_replica, .kind = SHAPE_ONE_NODE};
+}
+
+uint32_t scaling_waiting_share(void *self)
+{
+    const struct service *s = self;
+    const struct quota *q = fleet_quota(s->fleet, s->claimant);
+    uint32_t gpus = s->plan->gpus_per_replica;
+    bool admissible = fleet_usage(s->fleet, s->claimant) + gpus <= q->ceiling_gpus;
+    return s->asked && admissible ? gpus : 0;
+}
+
+/* One of the replicas asked for gets GPUs, free or reclaimed; false when none can be had now. */
+static bool take_one(struct service *s, simtime_ns now)
+{
+    struct unit *u = unit_spare(s);
+    if (!u)
+        return false;
+    const struct shape shape = replica_shape(s);
+    lease_id lease;
+    if (fleet_acquire(s->fleet, s->claimant, &shape, GPU_LOADING, u->number, &lease) == GRANT_OK) {
+        if (unit_hold(u, lease, UNIT_LOADING))
+            unit_loading(u, now);
+        return s->err == HR_OK;
+    }
+    if (s->plan->quota.may_reclaim == RECLAIM_NEVER)
+        return false;
+    simtime_ns detect_ns = s->short_since == SIM_NEVER ? 0 : now - s->short_since;
+    if (fleet_reclaim(s->fleet, s->claimant, &shape, u->number, detect_ns, &lease) != GRANT_OK)
+        return false;
+    return unit_hold(u, lease, UNIT_ASSEMBLING);
+}
+
+void scaling_schedule(void *self, simtime_ns now)
+{
+    struct service *s = self;
+    while (s->asked && s->err == HR_OK && take_one(s, now))
+        s->asked--;
+}
+
+/* The highest-numbered unit in a state; NULL when there is none. */
+static struct unit *highest(const struct service *s, enum unit_state state)
+{
+    for (size_t i = s->units.n; s->count[state] && i-- > 0;)
+        if (s->units.items[i]->state == state)
+            return s->units.items[i];
+    return NULL;
+}
+
+/* Those that do no work yet go first: asked for, assembling, loading; then the ready replica with
+ * fewest requests, the highest number among equals. */
+static void give_up_one(struct service *s, simtime_ns now)
+{
+    struct unit *u;
+    if (s->asked) {
+        s->asked--;
+    } else if ((u = highest(s, UNIT_ASSEMBLING))) {
+        unit_abandon(u);
+    } else if ((u = highest(s, UNIT_LOADING))) {
+        unit_drain(u, now);
+    } else {
+        uint32_t number = router_least_highest(s->router);
+        assert(number != ROUTER_NONE);
+        unit_drain(s->units.items[number], now);
+    }
+}
+
+void scaling_want(struct service *s, uint32_t wanted, simtime_ns now)
+{
+    uint32_t current = scaling_current(s);
+    bool measured = s->start_ns != SIM_NEVER;
+    if (measured && wanted > s->totals.max_wanted)
+        s->totals.max_wanted = wanted;
+    if (wanted > current) {
+        s->asked += wanted - current;
+        s->totals.scale_ups += measured ? wanted - current : 0;
+    } else if (wanted < current) {
+        s->totals.scale_downs += measured ? current - wanted : 0;
+        for (uint32_t i = wanted; i < current; i++)
+            give_up_one(s, now);
+    }
+    if (s->asked)
+        fleet_want_pass(s->fleet);
+}
+
+/* Requests arrived, or request-seconds in flight, since time 0. */
+static double metric_integral(const struct service *s, simtime_ns now)
+{
+    if (s->plan->autoscaler.metric == SCALER_REQUEST_RATE)
+        return (double)s->arrived;
+    u128 ns = s->in_flight_ns + (u128)s->in_flight * (now - s->in_flight_since);
+    return (double)ns * 1e-9;
+}
+
+static void scaling_tick(void *ctx, uint32_t arg)
+{
+    (void)arg;
+    struct service *s = ctx;
+    simtime_ns now = engine_now(s->engine);
+    double metric = metric_integral(s, now);
+    scaling_want(s, autoscaler_tick(s->scaler, now, metric, scaling_current(s)), now);
+    engine_schedule(s->engine, s->tick, now + s->plan->autoscaler.period_ns);
+}
+
+enum hr_err scaling_init(struct service *s, simtime_ns horizon)
+{
+    if (!s->plan->autoscaler.enabled)
+        return HR_OK;
+    s->scaler = autoscaler_new(&s->plan->autoscaler);
+    if (!s->scaler)
+        return HR_NOMEM;
+    TRY(engine_timer_new(s->engine, EVENT_CONTROL, scaling_tick, s, 0, &s->tick));
+    if (s->plan->autoscaler.period_ns < horizon)
+        engine_schedule(s->engine, s->tick, s->plan->autoscaler.period_ns);
+    return HR_OK;
+}
+
+/* Requests in flight when each replica holds n and all together carry rate. A request takes a
+ * replica's time for its prefill, pf, and output decode steps of length s(n) while n share them:
+ * n = r output s / (1 - r pf) for the rate r of one replica, so r = n / (output s + n pf). */
+static double in_flight_at(const struct service_plan *p, double rate, double n)
+{
+    double prompt, output;
+    traffic_mean_tokens(&p->traffic, &prompt, &output);
+    const struct step_time *t = &p->replica.step;
+    double context = n * (prompt + output / 2);
+    double step_ps = (double)t->a_ps + (double)t->b_ps * n + (double)t->c_ps * context;
+    double prefill_ps =
+        (double)t->d_ps + (double)t->e_ps * prompt + (double)t->f_fs * 1e-3 * prompt * prompt;
+    prefill_ps = fmax(prefill_ps, (double)t->floor_ps);
+    double replica_rate = n / ((output * step_ps + n * prefill_ps) * 1e-12);
+    return rate / replica_rate * n;
+}
+
+/* What the autoscaler wants for the mean rate of the first window. */
+static uint32_t initial_replicas(const struct service *s)
+{
+    const struct service_plan *p = s->plan;
+    if (p->initial_replicas != UINT32_MAX)
+        return p->initial_replicas;
+    double rate = traffic_base_rate(&p->traffic) * traffic_factor(&p->traffic, 0);
+    if (p->autoscaler.metric == SCALER_REQUEST_RATE)
+        return autoscaler_wish(&p->autoscaler, rate);
+    return autoscaler_wish(&p->autoscaler, in_flight_at(p, rate, p->autoscaler.target));
+}
+
+enum hr_err service_start(struct service *s)
+{
+    uint32_t n = initial_replicas(s);
+    const struct shape shape = replica_shape(s);
+    for (uint32_t i = 0; i < n; i++) {
+        struct unit *u = unit_spare(s);
+        lease_id lease;
+        if (!u || fleet_acquire(s->fleet, s->claimant, &shape, GPU_LOADING, u->number, &lease) !=
+                      GRANT_OK) {
+            s->asked = n - i;
+            break;
+        }
+        if (unit_hold(u, lease, UNIT_LOADING))
+            unit_ready(u, 0);
+    }
+    if (s->asked)
+        fleet_want_pass(s->fleet);
+    return s->err;
+}

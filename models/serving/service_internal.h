@@ -1,0 +1,116 @@
+/* Inside a service. Three files share it: service.c (requests: arrival, routing, end), scaling.c
+ * (how many replicas, asked for and given up) and unit.c (the life of one replica on its lease).
+ *
+ *     asked (a count) --acquire--> LOADING --cold start--> READY --scale-down, evict--> DRAINING ->
+ * gone
+ *            \--reclaim--> ASSEMBLING --granted--/
+ */
+#ifndef HEADROOM_MODELS_SERVING_SERVICE_INTERNAL_H
+#define HEADROOM_MODELS_SERVING_SERVICE_INTERNAL_H
+
+#include "models/serving/live.h"
+#include "models/serving/service.h"
+#include "sim/vec.h"
+
+enum unit_state {
+    UNIT_GONE,
+    UNIT_ASSEMBLING,
+    UNIT_LOADING,
+    UNIT_READY,
+    UNIT_DRAINING,
+    UNIT_STATES
+};
+
+/* One replica: number is its index, the lowest free one when it is made. */
+struct unit {
+    struct replica *replica; /* owned; NULL while gone */
+    struct service *service;
+    timer_id step;  /* the replica's next boundary */
+    timer_id stage; /* end of the cold start, or of the drain limit */
+    lease_id lease;
+    uint32_t number;
+    enum unit_state state;
+    simtime_ns stages_ns[STAGES]; /* of its cold start */
+};
+
+/* What the replicas that are gone, and those alive at some instant, have done in all. */
+struct batch_sum {
+    u128 request_ns;
+    u128 busy_ns;
+    uint64_t evictions;
+};
+
+struct service {
+    const struct service_plan *plan;
+    uint32_t number;
+    struct engine *engine;
+    struct fleet *fleet;
+    struct service_sink sink;
+    uint32_t claimant;
+    enum hr_err err; /* first error met in a handler; the run stops */
+
+    struct request_source source;
+    struct request next; /* the record the cursor stands at */
+    struct live_table live;
+    struct live_queue waiting; /* for a replica: none is ready, or all are full */
+    timer_id timeout;          /* of the head of waiting */
+    struct router *router;
+    struct slo *slo;
+
+    struct {
+        struct unit **items; /* owned; stable addresses, timers point at them */
+        size_t n, capacity;
+    } units;
+    uint32_t count[UNIT_STATES]; /* units by state */
+    uint32_t asked;              /* replicas wanted that have no lease yet */
+    struct autoscaler *scaler;
+    timer_id tick;
+    struct rng cold_start;         /* stream of the stage lengths */
+    struct batch_sum gone;         /* of replicas no longer there */
+    struct batch_sum base;         /* all of it before the measured part */
+    struct replica_request *taken; /* owned; scratch for what a replica returns */
+    size_t taken_capacity;
+
+    simtime_ns start_ns; /* of the measured part; SIM_NEVER before it */
+    uint64_t arrived;    /* since time 0, for the scaler */
+    uint32_t in_flight;
+    simtime_ns in_flight_since; /* last change */
+    u128 in_flight_ns;          /* integral up to in_flight_since, since time 0 */
+    u128 in_flight_base;        /* of it before the measured part */
+    uint32_t busy;              /* replicas' worth of requests: ceil(in_flight / safe) */
+    uint32_t busy_low,
+        busy_high;          /* in_flight for which busy stays right: low < in_flight <= high */
+    simtime_ns short_since; /* first instant demand exceeded ready capacity; SIM_NEVER: it fits */
+    struct service_totals totals;
+};
+
+/* service.c */
+void service_fail(struct service *s, enum hr_err err);
+void service_return(struct service *s, const struct replica_request *taken,
+                    size_t n);         /* to the head */
+void service_flush(struct service *s); /* routes what waits, as far as replicas take it */
+void service_capacity_changed(struct service *s); /* the number of ready replicas */
+void service_first_token(void *self, uint32_t id, simtime_ns at);
+void service_request_done(void *self, uint32_t id, simtime_ns at);
+
+/* scaling.c */
+enum hr_err scaling_init(struct service *s, simtime_ns horizon);
+void scaling_schedule(void *self, simtime_ns now); /* one scheduling pass */
+void scaling_want(struct service *s, uint32_t wanted, simtime_ns now);
+uint32_t scaling_waiting_share(void *self);
+uint32_t scaling_current(const struct service *s); /* replicas, those on their way included */
+
+/* unit.c */
+struct unit *unit_spare(struct service *s); /* lowest free number; NULL: out of memory, recorded */
+bool unit_hold(struct unit *u, lease_id lease, enum unit_state state); /* the spare one begins */
+void unit_loading(struct unit *u, simtime_ns now); /* its lease is held: begins the cold start */
+void unit_ready(struct unit *u, simtime_ns now);
+void unit_drain(struct unit *u, simtime_ns now);
+void unit_abandon(struct unit *u); /* assembling: gives it up */
+void unit_resched(struct unit *u);
+void unit_granted(void *self, lease_id l, simtime_ns now);
+void unit_evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns);
+uint64_t unit_loss(void *self, lease_id l, simtime_ns now);
+struct batch_sum unit_sums(const struct service *s, simtime_ns now);
+
+#endif

@@ -1,0 +1,274 @@
+/* The life of one replica on its lease: cold start, ready, drain, gone. */
+#include "models/serving/service_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void unit_step(void *ctx, uint32_t arg);
+static void unit_stage(void *ctx, uint32_t arg);
+
+static void set_state(struct unit *u, enum unit_state state)
+{
+    u->service->count[u->state]--;
+    u->service->count[state]++;
+    u->state = state;
+}
+
+static struct unit *unit_make(struct service *s)
+{
+    struct unit *u = calloc(1, sizeof *u);
+    if (!u)
+        return NULL;
+    *u = (struct unit){.service = s, .number = (uint32_t)s->units.n, .lease = LEASE_NONE};
+    enum hr_err err = engine_timer_new(s->engine, EVENT_COMPLETE, unit_step, u, 0, &u->step);
+    if (err == HR_OK)
+        err = engine_timer_new(s->engine, EVENT_COMPLETE, unit_stage, u, 0, &u->stage);
+    if (err != HR_OK || !vec_push(&s->units, u)) {
+        service_fail(s, err != HR_OK ? err : HR_NOMEM);
+        free(u);
+        return NULL;
+    }
+    s->count[UNIT_GONE]++;
+    return u;
+}
+
+struct unit *unit_spare(struct service *s)
+{
+    for (size_t i = 0; i < s->units.n && s->count[UNIT_GONE]; i++)
+        if (s->units.items[i]->state == UNIT_GONE)
+            return s->units.items[i];
+    return unit_make(s);
+}
+
+bool unit_hold(struct unit *u, lease_id lease, enum unit_state state)
+{
+    struct service *s = u->service;
+    const struct replica_events events = {s, service_first_token, service_request_done};
+    u->replica = replica_new(&s->plan->replica, &events);
+    if (!u->replica) {
+        service_fail(s, HR_NOMEM);
+        return false;
+    }
+    u->lease = lease;
+    set_state(u, state);
+    return true;
+}
+
+static struct batch_sum batch_of(const struct replica *r, simtime_ns now)
+{
+    struct batch_sum sum = {.evictions = replica_evictions(r)};
+    uint64_t busy_ns;
+    replica_batch(r, now, &sum.request_ns, &busy_ns);
+    sum.busy_ns = busy_ns;
+    return sum;
+}
+
+static void batch_add(struct batch_sum *into, struct batch_sum more)
+{
+    into->request_ns += more.request_ns;
+    into->busy_ns += more.busy_ns;
+    into->evictions += more.evictions;
+}
+
+struct batch_sum unit_sums(const struct service *s, simtime_ns now)
+{
+    struct batch_sum sum = s->gone;
+    for (size_t i = 0; i < s->units.n; i++)
+        if (s->units.items[i]->replica)
+            batch_add(&sum, batch_of(s->units.items[i]->replica, now));
+    return sum;
+}
+
+static void unit_free(struct service *s, struct unit *u)
+{
+    batch_add(&s->gone, batch_of(u->replica, engine_now(s->engine)));
+    replica_free(u->replica);
+    u->replica = NULL;
+    u->lease = LEASE_NONE;
+    engine_cancel(s->engine, u->step);
+    engine_cancel(s->engine, u->stage);
+    set_state(u, UNIT_GONE);
+}
+
+void unit_loading(struct unit *u, simtime_ns now)
+{
+    struct service *s = u->service;
+    simtime_ns total = 0;
+    for (int stage = STAGE_SCHEDULE; stage < STAGES; stage++) {
+        u->stages_ns[stage] = dist_draw(&s->plan->cold_start[stage], &s->cold_start);
+        total = sim_time_add(total, u->stages_ns[stage]);
+    }
+    set_state(u, UNIT_LOADING);
+    engine_schedule(s->engine, u->stage, sim_time_add(now, total));
+}
+
+void unit_granted(void *self, lease_id l, simtime_ns now)
+{
+    struct service *s = self;
+    struct unit *u = s->units.items[fleet_lease_tag(s->fleet, l)];
+    fleet_set_state(s->fleet, l, GPU_LOADING);
+    unit_loading(u, now);
+}
+
+static void complete_reclaim(struct unit *u, simtime_ns now)
+{
+    struct reclaim_row *row = fleet_lease_reclaim(u->service->fleet, u->lease);
+    if (!row)
+        return;
+    row->ready_ns = now;
+    for (int stage = STAGE_SCHEDULE; stage < STAGES; stage++)
+        row->stage_ns[stage] = u->stages_ns[stage];
+}
+
+void unit_ready(struct unit *u, simtime_ns now)
+{
+    struct service *s = u->service;
+    set_state(u, UNIT_READY);
+    complete_reclaim(u, now);
+    fleet_set_state(s->fleet, u->lease, GPU_HELD_IDLE);
+    enum hr_err err = router_add(s->router, u->number, 0);
+    if (err != HR_OK)
+        service_fail(s, err);
+    service_capacity_changed(s);
+    service_flush(s);
+}
+
+/* Takes every request out of the replica and hands it back to the router. */
+static void give_back(struct unit *u, simtime_ns now)
+{
+    struct service *s = u->service;
+    size_t n = replica_count(u->replica);
+    if (n == 0)
+        return;
+    if (n > s->taken_capacity) {
+        struct replica_request *p = realloc(s->taken, n * sizeof *p);
+        if (!p) {
+            service_fail(s, HR_NOMEM);
+            return;
+        }
+        s->taken = p;
+        s->taken_capacity = n;
+    }
+    n = replica_take_all(u->replica, now, s->taken);
+    service_return(s, s->taken, n);
+}
+
+static void unit_end(struct unit *u, simtime_ns now)
+{
+    struct service *s = u->service;
+    lease_id lease = u->lease;
+    give_back(u, now);
+    unit_free(s, u);
+    fleet_stop_at(s->fleet, lease, now, 0);
+}
+
+static void leave_router(struct unit *u)
+{
+    struct service *s = u->service;
+    if (u->state != UNIT_READY)
+        return;
+    router_remove(s->router, u->number);
+}
+
+void unit_drain(struct unit *u, simtime_ns now)
+{
+    struct service *s = u->service;
+    leave_router(u);
+    fleet_set_state(s->fleet, u->lease, GPU_DRAINING);
+    set_state(u, UNIT_DRAINING);
+    service_capacity_changed(s);
+    if (replica_count(u->replica) == 0)
+        unit_end(u, now);
+    else
+        engine_schedule(s->engine, u->stage, sim_time_add(now, s->plan->drain_limit_ns));
+}
+
+void unit_abandon(struct unit *u)
+{
+    struct service *s = u->service;
+    lease_id lease = u->lease;
+    unit_free(s, u);
+    fleet_abandon(s->fleet, lease);
+}
+
+/* The fleet takes the GPUs: as a drain, but the grace bounds it and the end is announced now. The
+ * lease's tag stays valid; the unit lives on until that end without it. */
+void unit_evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns)
+{
+    struct service *s = self;
+    struct unit *u = s->units.items[fleet_lease_tag(s->fleet, l)];
+    leave_router(u);
+    bool was_ready = u->state == UNIT_READY;
+    bool was_draining = u->state == UNIT_DRAINING;
+    simtime_ns limit = grace_ns < s->plan->drain_limit_ns ? grace_ns : s->plan->drain_limit_ns;
+    simtime_ns end = sim_time_add(now, limit);
+    if (was_draining && engine_due(s->engine, u->stage) < end)
+        end = engine_due(s->engine, u->stage);
+    if (replica_count(u->replica) == 0)
+        end = now;
+    u->lease = LEASE_NONE;
+    set_state(u, UNIT_DRAINING);
+    fleet_stop_at(s->fleet, l, end, 0);
+    engine_schedule(s->engine, u->stage, end);
+    if (was_ready)
+        service_capacity_changed(s);
+}
+
+uint64_t unit_loss(void *self, lease_id l, simtime_ns now)
+{
+    (void)now;
+    const struct service *s = self;
+    const struct unit *u = s->units.items[fleet_lease_tag(s->fleet, l)];
+    return replica_count(u->replica) * SIM_S * s->plan->gpus_per_replica;
+}
+
+void unit_resched(struct unit *u)
+{
+    simtime_ns next = replica_next(u->replica);
+    if (next == engine_due(u->service->engine, u->step))
+        return;
+    if (next == SIM_NEVER)
+        engine_cancel(u->service->engine, u->step);
+    else
+        engine_schedule(u->service->engine, u->step, next);
+}
+
+static void unit_step(void *ctx, uint32_t arg)
+{
+    (void)arg;
+    struct unit *u = ctx;
+    struct service *s = u->service;
+    simtime_ns now = engine_now(s->engine);
+    enum hr_err err = replica_advance(u->replica, now);
+    if (err != HR_OK)
+        service_fail(s, err);
+    uint32_t left = replica_count(u->replica);
+    if (u->state == UNIT_READY) {
+        router_update(s->router, u->number, left);
+        unit_resched(u);
+        if (s->waiting.n)
+            service_flush(s);
+    } else if (left == 0 && u->lease != LEASE_NONE) {
+        unit_end(u, now);
+    } else {
+        unit_resched(u);
+    }
+}
+
+/* The end of the cold start, of the drain limit, or of an eviction's grace. */
+static void unit_stage(void *ctx, uint32_t arg)
+{
+    (void)arg;
+    struct unit *u = ctx;
+    struct service *s = u->service;
+    simtime_ns now = engine_now(s->engine);
+    if (u->state == UNIT_LOADING) {
+        unit_ready(u, now);
+    } else if (u->lease != LEASE_NONE) {
+        unit_end(u, now);
+    } else {
+        give_back(u, now);
+        unit_free(s, u);
+    }
+}
