@@ -32,6 +32,7 @@ struct level {
     simtime_ns since; /* time of the last change */
     i128 integral;    /* value * ns up to since */
     int64_t max;      /* largest value held for longer than nothing or set last */
+    int64_t held_max; /* the same without the value set last, INT64_MIN when there is none */
 };
 
 void level_init(struct level *l, simtime_ns now, int64_t value);
