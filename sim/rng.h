@@ -33,10 +33,11 @@ static inline uint64_t rng_u64(struct rng *r)
     return r->block[4 - r->n_left--];
 }
 
-/* Uniform in (0, 1): 53 bits, never 0 or 1. */
+/* Uniform in (0, 1): the middles of 2^52 cells, never 0 or 1 (with 2^53 the last would round to 1).
+ */
 static inline double rng_uniform(struct rng *r)
 {
-    return ((double)(rng_u64(r) >> 11) + 0.5) * 0x1p-53;
+    return ((double)(rng_u64(r) >> 12) + 0.5) * 0x1p-52;
 }
 
 uint64_t rng_below(struct rng *r, uint64_t n); /* uniform in 0..n-1 without bias, n >= 1 */
