@@ -7,19 +7,34 @@
  * to 4 events a request (tests/models/replica_reference.c is that plain stepper).
  *
  * Rules (../../models/README.md has them in full):
- *  - Boundaries are (ns, ps 0..999); an event fires at that time rounded up to a nanosecond, and
- *    reported times are the rounded ones.
- *  - A request joins at the first boundary strictly later than its arrival; an idle replica starts
- *    at the arrival. Prefill priority: a prefill step runs alone, the running requests wait.
- *    Chunked: each step carries all running requests and up to max_batched_tokens - n prompt
- * tokens, oldest first.
+ *  - Boundaries are (ns, ps 0..999); an event fires at that time rounded up to a nanosecond,
+ *    and reported times are the rounded ones.
+ *  - A request joins at the first boundary strictly later than its submit. An idle replica
+ *    starts at the submit, with that request alone: others of the same nanosecond join at the
+ *    next boundary. Whether a submit at the rounded-up time of a boundary comes before or after
+ *    replica_advance makes no difference.
+ *  - Prefill priority: a prefill step runs alone, the running requests wait. Prompts of one
+ *    step: first come, up to max_batched_tokens, at least one.
+ *  - Chunked: a step carries all decoding requests and up to max_batched_tokens - n prompt
+ *    tokens, the oldest admission first. n and C of its time are of the decoding requests; what
+ *    a partly done prompt has behind it is in its squares. Only a prompt that gets a token in
+ *    the step is admitted.
  *  - The step that completes a prompt emits the first token; output o takes o - 1 decode steps
- * more.
- *  - KV use counts tokens. The head of the queue is admitted if n < max_num_seqs and
- *    KV + prompt (+ generated) + 1 + (n + 1) <= capacity; never at a boundary that evicted. Before
- * a decode step that would overflow, the latest-arrived running request goes back to the head of
- *    the queue and recomputes prompt + generated in its next prefill.
- *  - Prompts of one prefill step: first come, up to max_batched_tokens, at least one.
+ *    more. A recompute of prompt + generated emits the next token; it is no first token.
+ *  - KV use counts tokens: prompt + generated of a decoding request; prompt + generated + 1 of
+ *    an admitted one, from admission until its prompt is complete. Admitted requests count in
+ *    max_num_seqs and in the n below from then on.
+ *  - The head of the queue is admitted if n < max_num_seqs and KV + prompt (+ generated) + 1 +
+ *    (n + 1) <= capacity, and always when n = 0 (prompt + output is at most the capacity);
+ *    never at a boundary that evicted. No request overtakes the head.
+ *  - Before a decode step that would overflow, the latest-arrived request that holds KV,
+ *    decoding or in the middle of its prompt, goes back to the head of the queue; it recomputes
+ *    prompt + generated from nothing.
+ *  - At one boundary running requests that finish are reported first, then the completed
+ *    prompts, each in the order of admission.
+ *
+ * Limits, asserted: a, d, floor at most 1000 s; b, e 1 s; c 1 ms; f 1 ms; 1e9 tokens of KV; 1e6
+ * sequences. A boundary beyond the clock (584 years) never comes.
  *
  * A replica knows nothing of the engine: its owner asks when it wants to be called and calls it
  * then. All memory is the replica's own and grows with what is in it. */
@@ -47,11 +62,10 @@ struct replica_config {
 /* A request as the replica sees it. Requests that return from an evicted, drained or failed replica
  * carry what they had generated (the first token already emitted when generated > 0). */
 struct replica_request {
-    simtime_ns
-        arrival_ns; /* at the router; decides who is evicted (latest first, then highest id) */
-    uint32_t id;    /* the owner's handle, handed back in callbacks */
+    simtime_ns arrival_ns; /* at the router; decides who is evicted (latest, then highest id) */
+    uint32_t id;           /* the owner's handle, handed back in callbacks; unique in the replica */
     uint32_t prompt_tokens, output_tokens;
-    uint32_t generated_tokens; /* 0 for a new request */
+    uint32_t generated_tokens; /* 0 for a new request; less than output_tokens */
 };
 
 /* What happened, called from replica_advance in time order; at is the rounded-up boundary. Calls
@@ -64,6 +78,7 @@ struct replica_events {
 
 struct replica; /* opaque; its first cache line is what replica_next and replica_submit touch */
 
+/* Copies both. NULL when memory is out. */
 struct replica *replica_new(const struct replica_config *config,
                             const struct replica_events *events);
 void replica_free(struct replica *r); /* accepts NULL */
@@ -72,8 +87,8 @@ void replica_free(struct replica *r); /* accepts NULL */
  * (too_long) before submitting. */
 bool replica_fits(const struct replica_config *config, uint32_t prompt, uint32_t output);
 
-/* Queues a request at time now (not before the last call). HR_NOMEM leaves the replica unchanged.
- */
+/* Queues a request at time now (not before the last call). On an error (HR_NOMEM; HR_LIMIT at 2^31
+ * requests) the replica is unchanged. */
 enum hr_err replica_submit(struct replica *r, const struct replica_request *request,
                            simtime_ns now);
 
@@ -81,11 +96,12 @@ enum hr_err replica_submit(struct replica *r, const struct replica_request *requ
  */
 simtime_ns replica_next(const struct replica *r);
 
-/* Processes the boundary at replica_next(r), which must be now. */
+/* Processes the boundary at replica_next(r), which must be now. Needs no memory: always HR_OK. */
 enum hr_err replica_advance(struct replica *r, simtime_ns now);
 
 /* Takes every request out, in arrival order, appending to out (room for replica_count entries): for
- * drain limits and failures. Tokens emitted at boundaries up to now count as generated. The
+ * drain limits and failures. Tokens emitted at boundaries up to now count as generated; a boundary
+ * due at now that replica_advance has not been called for has not happened. Calls nothing back. The
  * replica is idle and empty afterwards. */
 size_t replica_take_all(struct replica *r, simtime_ns now, struct replica_request *out);
 

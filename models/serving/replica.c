@@ -1,0 +1,426 @@
+/* The rules of a replica (replica.h), applied at the few boundaries where something changes.
+ *
+ * A boundary does two things. It books what the step or run that ends there has done: tokens,
+ * finished requests, completed prompts. Then it plans what follows, in this order: evict until one
+ * more step fits; unless something was evicted, admit from the head of the queue; if any prompt
+ * tokens are to be done, one step with them; else a run of decode steps up to the first boundary at
+ * which something can change:
+ *
+ *     a request finishes            the last of order; n and C are constant until then
+ *     the KV cache would overflow   (capacity - kv) / n steps fit
+ *     an arrival joins              the first boundary later than it, if it has room there
+ *
+ * In a run n is constant and KV grows, so a head of the queue that has no room at the first
+ * boundary it could join has none at the later ones: it costs no event until a request finishes or
+ * is evicted. After an eviction the head is another, and the next boundary looks again. */
+#include "models/serving/replica_state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Limits that keep a step within 64 bits of picoseconds and a run within 128: 1000 s a step, 1 s a
+ * request or prompt token, 1 ms a token of context or squared token, 1e9 tokens of KV. */
+#define MAX_STEP_PS    UINT64_C(1000000000000000)
+#define MAX_REQUEST_PS UINT64_C(1000000000000)
+#define MAX_CONTEXT_PS UINT64_C(1000000000)
+#define MAX_SQUARE_FS  UINT64_C(1000000000000)
+#define MAX_KV_TOKENS  UINT64_C(1000000000)
+#define MAX_REQUESTS   UINT32_C(1000000)
+
+struct prompt_work {
+    uint64_t tokens;  /* sum q */
+    uint64_t squares; /* sum (s + q)^2 - s^2 */
+};
+
+static uint32_t prompt_of(const struct replica_request *e)
+{
+    return e->prompt_tokens + e->generated_tokens;
+}
+
+/* Is there room for a request beside n_holding others with kv tokens, and for one more step of all?
+ * Alone it always fits: prompt + output <= capacity. */
+static bool has_room(const struct replica *r, const struct replica_request *e, uint32_t n_holding,
+                     uint64_t kv)
+{
+    if (n_holding == 0)
+        return true;
+    return n_holding < r->config.max_num_seqs &&
+           kv + prompt_of(e) + 1 + n_holding + 1 <= r->config.kv_capacity_tokens;
+}
+
+static u128 square_ps(uint64_t f_fs, uint64_t squares)
+{
+    u128 fs = (u128)f_fs * squares + 500;
+    return fs >> 64 == 0 ? (uint64_t)fs / 1000 : fs / 1000;
+}
+
+static u128 step_ps(const struct replica *r, const struct prompt_work *work)
+{
+    const struct step_time *s = &r->config.step;
+    u128 prompts = (u128)s->e_ps * work->tokens + square_ps(s->f_fs, work->squares);
+    if (r->phase == PHASE_MIXED)
+        return s->a_ps + s->b_ps * r->n_running + s->c_ps * r->context_tokens + prompts;
+    prompts += s->d_ps;
+    return prompts < s->floor_ps ? s->floor_ps : prompts;
+}
+
+/* Prompt tokens of the step that starts here: of the batch, then of up to n_eligible waiting ones,
+ * which are admitted. */
+static struct prompt_work take_prompts(struct replica *r, uint32_t n_eligible)
+{
+    const bool chunked = r->config.prefill == PREFILL_CHUNKED;
+    const uint32_t carried = chunked ? r->n_running : 0, max = r->config.max_batched_tokens;
+    uint32_t budget = max > carried ? max - carried : 0;
+    struct prompt_work work = {0, 0};
+    uint32_t i = 0, n = r->n_batch + n_eligible;
+    r->batch_tail = 0;
+    for (; i < n && r->batch_tail == 0; i++) {
+        const struct replica_request *e = &r->entries[*queue_at(r, i)];
+        const bool admitted = i < r->n_batch;
+        const uint32_t prompt = prompt_of(e), start = admitted ? r->batch_done : 0;
+        uint32_t q = prompt - start;
+        if (chunked && budget == 0)
+            break;
+        if (!chunked && i > 0 && q > budget)
+            break;
+        if (!admitted && !has_room(r, e, r->n_running + i, r->kv_tokens))
+            break;
+        if (chunked && q > budget) {
+            q = budget;
+            r->batch_tail = start + q;
+        }
+        if (!admitted)
+            r->kv_tokens += prompt + 1;
+        budget -= q < budget ? q : budget;
+        work.tokens += q;
+        work.squares += (uint64_t)q * (2 * (uint64_t)start + q);
+    }
+    if (i > r->n_batch)
+        r->n_batch = i;
+    return work;
+}
+
+static void end_at(struct replica *r, u128 ps)
+{
+    r->end = boundary_add(r->at, ps);
+    r->next_ns = boundary_fires(r->end);
+}
+
+static void start_step(struct replica *r, const struct prompt_work *work)
+{
+    const bool mixed = r->config.prefill == PREFILL_CHUNKED && r->n_running > 0;
+    r->phase = mixed ? PHASE_MIXED : PHASE_PREFILL;
+    end_at(r, step_ps(r, work));
+}
+
+/* Would the head of the queue be admitted k steps into the present run? */
+static bool joins_after(const struct replica *r, uint32_t k)
+{
+    const struct replica_request *head = &r->entries[*queue_at(r, r->n_batch)];
+    if (r->config.prefill == PREFILL_CHUNKED && r->n_running >= r->config.max_batched_tokens)
+        return false;
+    return has_room(r, head, r->n_running + r->n_batch, r->kv_tokens + (uint64_t)k * r->n_running);
+}
+
+/* The step of the present run, at most last, at which a head of the queue that came at now joins.
+ */
+static uint32_t join_step(const struct replica *r, simtime_ns now, uint32_t last)
+{
+    uint32_t k = run_first_after(&r->run, boundary_until(r->at, now), last);
+    return k < last && joins_after(r, k) ? k : last;
+}
+
+static void run_until(struct replica *r, uint32_t k)
+{
+    r->run_steps = k;
+    end_at(r, run_ps(&r->run, k));
+}
+
+static void start_run(struct replica *r, simtime_ns now, bool evicted, bool late_head)
+{
+    const struct step_time *s = &r->config.step;
+    const uint32_t n = r->n_running;
+    uint32_t k = order_left(r, r->order[n - 1]);
+    uint64_t room = r->config.kv_capacity_tokens - r->kv_tokens;
+    if ((uint64_t)k * n > room)
+        k = (uint32_t)(room / n);
+    r->phase = PHASE_DECODE;
+    r->run.first_ps = s->a_ps + s->b_ps * n + s->c_ps * r->context_tokens;
+    r->run.growth_ps = s->c_ps * n;
+    if (late_head)
+        k = join_step(r, now, k);
+    else if (evicted && joins_after(r, 1))
+        k = 1;
+    run_until(r, k);
+}
+
+static bool later(const struct replica_request *a, const struct replica_request *b)
+{
+    return a->arrival_ns != b->arrival_ns ? a->arrival_ns > b->arrival_ns : a->id > b->id;
+}
+
+static uint32_t generated(const struct replica *r, struct finish f)
+{
+    return r->entries[f.entry].output_tokens - order_left(r, f);
+}
+
+static void evict_running(struct replica *r, uint32_t i)
+{
+    const struct finish f = r->order[i];
+    struct replica_request *e = &r->entries[f.entry];
+    e->generated_tokens = generated(r, f);
+    r->kv_tokens -= prompt_of(e);
+    r->context_tokens -= prompt_of(e);
+    order_remove(r, i);
+    queue_push_front(r, f.entry);
+}
+
+/* The batch between two steps is one partly done prompt, already at the front of the queue. */
+static void evict_batch(struct replica *r)
+{
+    r->kv_tokens -= prompt_of(&r->entries[*queue_at(r, 0)]) + 1;
+    r->n_batch = 0;
+    r->batch_done = 0;
+}
+
+static void evict_latest(struct replica *r)
+{
+    uint32_t latest = 0;
+    for (uint32_t i = 1; i < r->n_running; i++)
+        if (later(&r->entries[r->order[i].entry], &r->entries[r->order[latest].entry]))
+            latest = i;
+    if (r->n_batch && later(&r->entries[*queue_at(r, 0)], &r->entries[r->order[latest].entry]))
+        evict_batch(r);
+    else
+        evict_running(r, latest);
+    r->n_evictions++;
+}
+
+static bool make_room(struct replica *r)
+{
+    bool evicted = false;
+    while (r->kv_tokens + r->n_running > r->config.kv_capacity_tokens) {
+        evict_latest(r);
+        evicted = true;
+    }
+    return evicted;
+}
+
+/* Starts, at now, on the first of the requests that came at now. */
+static void start_idle(struct replica *r, simtime_ns now)
+{
+    r->at = (struct boundary){now, 0};
+    struct prompt_work work = take_prompts(r, 1);
+    start_step(r, &work);
+    r->n_late--;
+}
+
+/* What follows the boundary r->at, which fires at now. */
+static void plan(struct replica *r, simtime_ns now)
+{
+    const bool evicted = make_room(r);
+    const uint32_t waiting = r->n_queue - r->n_batch;
+    const uint32_t n_late = r->late_ns == now ? r->n_late : 0;
+    const struct prompt_work work = take_prompts(r, evicted ? 0 : waiting - n_late);
+    if (work.tokens > 0)
+        start_step(r, &work);
+    else if (r->n_running > 0)
+        start_run(r, now, evicted, waiting > 0 && waiting == n_late);
+    else if (waiting > 0)
+        start_idle(r, now);
+    else {
+        r->phase = PHASE_IDLE;
+        r->next_ns = SIM_NEVER;
+    }
+}
+
+static void account(struct replica *r, simtime_ns now)
+{
+    const simtime_ns elapsed = r->phase == PHASE_IDLE ? 0 : now - r->since_ns;
+    r->request_ns += (u128)elapsed * (r->n_running + r->n_batch);
+    r->busy_ns += elapsed;
+    r->since_ns = now;
+}
+
+static void finish(struct replica *r, uint32_t entry, simtime_ns now)
+{
+    const uint32_t id = r->entries[entry].id;
+    entry_free(r, entry);
+    r->events.done(r->events.self, id, now);
+}
+
+static void decode(struct replica *r, uint32_t steps)
+{
+    const uint64_t tokens = (uint64_t)steps * r->n_running;
+    r->steps_done += steps;
+    r->kv_tokens += tokens;
+    r->context_tokens += tokens;
+}
+
+static void finish_running(struct replica *r, simtime_ns now)
+{
+    while (r->n_running && order_left(r, r->order[r->n_running - 1]) == 0) {
+        const uint32_t entry = r->order[--r->n_running].entry;
+        const struct replica_request *e = &r->entries[entry];
+        const uint64_t kv = (uint64_t)e->prompt_tokens + e->output_tokens;
+        r->kv_tokens -= kv;
+        r->context_tokens -= kv;
+        finish(r, entry, now);
+    }
+}
+
+/* The prompts of the batch are complete but for a partly done last one: each emits a token. */
+static void complete_prompts(struct replica *r, simtime_ns now)
+{
+    const uint32_t n_partial = r->batch_tail > 0;
+    for (; r->n_batch > n_partial; r->n_batch--) {
+        const uint32_t entry = *queue_at(r, 0);
+        const struct replica_request *e = &r->entries[entry];
+        const uint32_t kv = prompt_of(e) + 1;
+        const uint32_t left = e->output_tokens - e->generated_tokens - 1;
+        r->queue_head++;
+        r->n_queue--;
+        if (e->generated_tokens == 0)
+            r->events.first_token(r->events.self, e->id, now);
+        if (left > 0) {
+            order_insert(r, entry, left);
+            r->context_tokens += kv;
+        } else {
+            r->kv_tokens -= kv;
+            finish(r, entry, now);
+        }
+    }
+    r->batch_done = r->batch_tail;
+}
+
+enum hr_err replica_advance(struct replica *r, simtime_ns now)
+{
+    assert(now == r->next_ns && r->phase != PHASE_IDLE);
+    r->n_events++;
+    account(r, now);
+    if (r->phase != PHASE_PREFILL) {
+        decode(r, r->phase == PHASE_MIXED ? 1 : r->run_steps);
+        finish_running(r, now);
+    }
+    if (r->phase != PHASE_DECODE)
+        complete_prompts(r, now);
+    r->at = r->end;
+    plan(r, now);
+    return HR_OK;
+}
+
+enum hr_err replica_submit(struct replica *r, const struct replica_request *request, simtime_ns now)
+{
+    assert(request->prompt_tokens >= 1 && request->generated_tokens < request->output_tokens);
+    assert(replica_fits(&r->config, request->prompt_tokens, request->output_tokens));
+    if (r->free_entry == ENTRY_NONE)
+        TRY(replica_grow(r));
+    const uint32_t entry = entry_take(r);
+    r->entries[entry] = *request;
+    queue_push_back(r, entry);
+    if (r->late_ns != now) {
+        r->late_ns = now;
+        r->n_late = 0;
+    }
+    r->n_late++;
+    if (r->phase == PHASE_IDLE) {
+        account(r, now);
+        start_idle(r, now);
+    } else if (r->phase == PHASE_DECODE && r->n_queue - r->n_batch == 1) {
+        uint32_t k = join_step(r, now, r->run_steps);
+        if (k < r->run_steps)
+            run_until(r, k);
+    }
+    return HR_OK;
+}
+
+static int by_arrival(const void *a, const void *b)
+{
+    return later(a, b) - later(b, a);
+}
+
+size_t replica_take_all(struct replica *r, simtime_ns now, struct replica_request *out)
+{
+    account(r, now);
+    if (r->phase == PHASE_DECODE)
+        decode(r, run_first_after(&r->run, boundary_until(r->at, now), r->run_steps) - 1);
+    size_t n = 0;
+    for (uint32_t i = 0; i < r->n_running; i++) {
+        out[n] = r->entries[r->order[i].entry];
+        out[n++].generated_tokens = generated(r, r->order[i]);
+    }
+    for (uint32_t i = 0; i < r->n_queue; i++)
+        out[n++] = r->entries[*queue_at(r, i)];
+    qsort(out, n, sizeof *out, by_arrival);
+    replica_clear(r);
+    r->phase = PHASE_IDLE;
+    r->next_ns = SIM_NEVER;
+    return n;
+}
+
+struct replica *replica_new(const struct replica_config *config,
+                            const struct replica_events *events)
+{
+    const struct step_time *s = &config->step;
+    assert(s->a_ps <= MAX_STEP_PS && s->d_ps <= MAX_STEP_PS && s->floor_ps <= MAX_STEP_PS);
+    assert(s->b_ps <= MAX_REQUEST_PS && s->e_ps <= MAX_REQUEST_PS);
+    assert(s->c_ps <= MAX_CONTEXT_PS && s->f_fs <= MAX_SQUARE_FS);
+    assert(config->kv_capacity_tokens <= MAX_KV_TOKENS);
+    assert(config->max_num_seqs >= 1 && config->max_num_seqs <= MAX_REQUESTS);
+    assert(config->max_batched_tokens >= 1);
+    (void)s;
+    struct replica *r = aligned_alloc(64, (sizeof *r + 63) / 64 * 64);
+    if (!r)
+        return NULL;
+    *r = (struct replica){.config = *config,
+                          .events = *events,
+                          .next_ns = SIM_NEVER,
+                          .free_entry = ENTRY_NONE,
+                          .late_ns = SIM_NEVER};
+    return r;
+}
+
+void replica_free(struct replica *r)
+{
+    if (!r)
+        return;
+    free(r->entries);
+    free(r);
+}
+
+bool replica_fits(const struct replica_config *config, uint32_t prompt, uint32_t output)
+{
+    return (uint64_t)prompt + output <= config->kv_capacity_tokens;
+}
+
+simtime_ns replica_next(const struct replica *r)
+{
+    return r->next_ns;
+}
+
+uint32_t replica_count(const struct replica *r)
+{
+    return r->n_running + r->n_queue;
+}
+
+uint32_t replica_running(const struct replica *r)
+{
+    return r->n_running + r->n_batch;
+}
+
+uint64_t replica_evictions(const struct replica *r)
+{
+    return r->n_evictions;
+}
+
+uint64_t replica_events_processed(const struct replica *r)
+{
+    return r->n_events;
+}
+
+void replica_batch(const struct replica *r, simtime_ns now, u128 *request_ns, uint64_t *busy_ns)
+{
+    const simtime_ns elapsed = r->phase == PHASE_IDLE ? 0 : now - r->since_ns;
+    *request_ns = r->request_ns + (u128)elapsed * replica_running(r);
+    *busy_ns = r->busy_ns + elapsed;
+}
