@@ -1,7 +1,7 @@
 /* Measured step times: models, precisions and tensor-parallel sizes on H100.
  *
  * Each row names engine and version, what was measured, and the size of the weights. Coefficients:
- * fits of public operator measurements (models/serving/README.md says how and how well they fit).
+ * fits of public operator measurements (models/serving/data/SOURCE.md says how; rows how well).
  * KV capacity = floor((0.9 visible memory TP - weights - 2 GB TP) / KV bytes per token). */
 #ifndef HEADROOM_MODELS_SERVING_CATALOGUE_H
 #define HEADROOM_MODELS_SERVING_CATALOGUE_H
@@ -26,7 +26,7 @@ struct perf_entry {
 extern const struct perf_entry perf_catalogue[];
 extern const size_t perf_catalogue_n;
 
-/* NULL when there is no such row. */
+/* NULL when there is no such row. engine_prefix "" takes the first engine (vllm). */
 const struct perf_entry *perf_find(const char *model, const char *precision, uint32_t tp,
                                    const char *gpu, const char *engine_prefix);
 
@@ -34,10 +34,13 @@ const struct perf_entry *perf_find(const char *model, const char *precision, uin
 uint64_t perf_kv_tokens(double visible_gb, uint32_t tp, double weights_gb,
                         uint32_t kv_bytes_per_token);
 
-/* Highest request rate one replica carries with mean prompt and output lengths while a decode step
- * stays below tpot_ns and at most max_num_seqs run, and the mean number in flight at that rate:
- * fixed point of Little's law on the step times. Used as safe_in_flight when a scenario gives none.
- */
+/* Highest request rate one replica carries with these mean lengths while the mean time per output
+ * token, prefill steps between included, is at most tpot_ns and at most max_num_seqs decode; and
+ * the mean number in flight, decoding or in their prefill step, at that rate. It is the fixed point
+ * of Little's law on the step times, each prompt in a step of its own: catalogue.c has the formula.
+ * For chunked prefill give a copy of s with d and floor 0: chunks ride on decode steps. Against the
+ * replica: within 2 % where max_num_seqs binds; 5 % above to 15 % below (few in flight) where tpot
+ * does. Used as safe_in_flight when a scenario gives none. */
 double perf_safe_rate(const struct step_time *s, double prompt_tokens, double output_tokens,
                       uint64_t tpot_ns, uint32_t max_num_seqs, double *in_flight);
 

@@ -8,7 +8,7 @@
  * a to e are picoseconds, f femtoseconds; the f term is rounded half up once per step. Whole
  * numbers make the time of k decode steps, k A + c n k (k - 1) / 2 with A = a + b n + c C, exact,
  * so the event-sparse replica and a step-by-step one agree to the last digit.
- * Source of the form and of the fitted coefficients: models/serving/README.md. */
+ * Source of the form and of the fitted coefficients: models/serving/data/SOURCE.md. */
 #ifndef HEADROOM_MODELS_SERVING_STEP_TIME_H
 #define HEADROOM_MODELS_SERVING_STEP_TIME_H
 
