@@ -165,7 +165,7 @@ struct trace_drop_info {
 };
 extern const struct trace_drop_info trace_drops[TRACE_DROPS];
 
-/* Exact quantiles: the value at rank ceil(q n). */
+/* Exact quantiles, linear between neighbouring values, as NumPy and R give them. */
 struct trace_quantiles {
     double mean, p50, p90, p95, p99, max;
 };
@@ -187,7 +187,7 @@ struct trace_report {
     simtime_ns span_ns;
     double rate_per_s;   /* kept rows / span; 0 when the span is */
     double gap_cv;       /* coefficient of variation of the gaps between kept rows */
-    double peak_to_mean; /* busiest minute (requests) or hour (jobs) against the mean */
+    double peak_to_mean; /* busiest minute (requests) or hour of the clock (jobs) / mean */
     simtime_ns longest_gap_ns;
     uint64_t long_gaps;      /* gaps of a minute or more (requests), six hours (jobs) */
     simtime_ns long_gaps_ns; /* their total */
@@ -240,18 +240,20 @@ size_t trace_report_facts(const struct trace_report *r, struct trace_fact out[TR
 
 /* --- envelopes --------------------------------------------------------------------------- */
 
-/* A user's two-column CSV of traffic over time. Its header names them: a time (time_s, t_s,
- * time_min, time_h, ..., or time for timestamps) and factor or rate (rps and rate_per_s too). */
+/* A user's two-column CSV of traffic over time. Its header names a time and a value, other columns
+ * are left alone:
+ *   time_s, time_min, time_h, ... (also t_s, ...): numbers in that unit, from the start of the run;
+ *   time: quantities such as 90s or 1.5h, or timestamps, which count from the first one;
+ *   factor: of the base rate; rate (also rps, rate_per_s): requests per second. */
 struct trace_envelope {
-    struct envelope_point *points; /* arena; times from the first point, ascending; a rate per
-                                      second stands in factor when is_rate */
+    struct envelope_point *points; /* arena; ascending; a rate stands in factor when is_rate */
     size_t n_points;
     bool is_rate;
-    bool calendar; /* first_ns is a time since 1970-01-01 UTC, else the file's own first time */
-    int64_t first_ns;
+    bool calendar;    /* times were timestamps */
+    int64_t first_ns; /* calendar: the first one, since 1970-01-01 UTC */
 };
 
-/* place and source as in trace_spec. HR_INPUT: described in diags. */
+/* zone_s, place and source as in trace_spec. HR_INPUT: described in diags. */
 enum hr_err trace_read_envelope(struct arena *arena, const char *path, int32_t zone_s,
                                 struct diag_place place, const char *source, struct diags *diags,
                                 struct trace_envelope *out);

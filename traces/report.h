@@ -1,0 +1,34 @@
+/* What the readers of requests and of jobs share at the end of a file: the report's notes and the
+ * facts that do not depend on the kind of row. */
+#ifndef HEADROOM_TRACES_REPORT_H
+#define HEADROOM_TRACES_REPORT_H
+
+#include "traces/order.h"
+#include "traces/reader.h"
+#include "traces/trace.h"
+
+/* Sentences for the report, collected and handed over at the end. */
+struct notes {
+    const char **items; /* owned; the texts are the arena's */
+    size_t n, capacity;
+    struct arena *arena;
+    bool failed; /* memory ran out */
+};
+
+void notes_add(struct notes *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* After the last row: the report's file, counts and times from the reader and the keys, which come
+ * into trace order; notes on columns, zone, order and gaps. HR_INPUT with a diagnostic when no row
+ * is left. The report's dropped[] must hold the reader's own drops. */
+enum hr_err report_rows(struct trace_report *report, const struct trace_spec *spec,
+                        struct reader *r, const struct reader_slot slots[TRACE_FIELDS],
+                        struct order *order, struct notes *notes);
+
+/* Moves the notes into the report. */
+enum hr_err report_notes(struct trace_report *report, struct notes *notes);
+void notes_free(struct notes *notes);
+
+/* "+08:00" */
+void report_zone(char out[8], int32_t zone_s);
+
+#endif
