@@ -43,7 +43,7 @@ typedef void event_fn(void *ctx, uint32_t arg);
  * or SIM_NEVER at the end. */
 typedef simtime_ns cursor_fn(void *ctx);
 
-/* Called before each event in builds with checks (see engine_check_set). */
+/* Called before each event, with now already at its time (see engine_check_set). */
 typedef void check_fn(void *ctx);
 
 struct engine_stats {
@@ -67,18 +67,22 @@ enum hr_err engine_timer_new(struct engine *e, enum event_class c, event_fn *fn,
                              uint32_t arg, timer_id *out);
 void engine_timer_free(struct engine *e, timer_id t);
 
-/* Sets the one next firing of t to at (>= now), replacing an earlier setting. Amortised O(1).
- * Out of memory is remembered and returned by engine_run. */
+/* Sets the one next firing of t to at (>= now; SIM_NEVER: none), replacing an earlier setting, and
+ * its place in push order too. Amortised O(1). Out of memory is remembered and returned by
+ * engine_run. */
 void engine_schedule(struct engine *e, timer_id t, simtime_ns at);
 void engine_cancel(struct engine *e, timer_id t);          /* no-op when idle */
 simtime_ns engine_due(const struct engine *e, timer_id t); /* SIM_NEVER when idle */
 
-/* Adds a cursor whose first record is at first. Ties between cursors: the one added first. */
+/* Adds a cursor whose first record is at first. Ties between cursors: the one added first;
+ * a timer goes before a cursor of its class. */
 enum hr_err engine_cursor_add(struct engine *e, enum event_class c, cursor_fn *fn, void *ctx,
                               simtime_ns first);
 
-/* Fires every event earlier than end, then sets now to end. Stops early with HR_INTERRUPTED after
- * engine_stop. HR_NOMEM when a schedule could not be kept. */
+/* Fires every event earlier than end, then sets now to end; with SIM_NEVER, until nothing is
+ * pending, and now stays at the last event. May be called again with a later end. Stops early with
+ * HR_INTERRUPTED after engine_stop, and can then be continued; HR_NOMEM, from then on, when a
+ * schedule could not be kept. */
 enum hr_err engine_run(struct engine *e, simtime_ns end);
 
 /* Fires one event earlier than end; false when there is none (now is then unchanged). */

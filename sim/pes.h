@@ -1,0 +1,241 @@
+/* The pending-event set: a monotone radix heap (Ahuja, Mehlhorn, Orlin and Tarjan 1990) on integer
+ * nanoseconds, with hexadecimal digits. Internal to the engine.
+ *
+ *     base           a time that no entry is earlier than
+ *     due[c]         entries with time = base of class c, first in first out
+ *     buckets[l][d]  entries whose highest hexadecimal digit that differs from base's is number l
+ * (0 is the lowest) and has the value d, in push order
+ *
+ *     base  0x00000001f03a       0x00000001f03a  due
+ *                                0x00000001f03c  buckets[0][c]
+ *                                0x00000001f1ff  buckets[2][1]
+ *                                0x0000000a0000  buckets[4][a]
+ *
+ * All entries of a bucket are earlier than those of the next value or the next level, so the
+ * earliest are in the first bucket that is not empty; two words of bits find it. A pop takes the
+ * earliest out of a small first bucket where it stands. A large one is handed out: base becomes its
+ * smallest time, and its entries are placed anew, all of them in lower levels. So an entry moves at
+ * most 16 times, in practice one to four, always by appending to an array: keys cost bandwidth, not
+ * latency, and the cost per event is nearly flat from 100 to 10^7 pending. There is nothing to tune
+ * and no distribution it dislikes.
+ *
+ * Entries with equal times are always in one place, in push order, because the buckets that receive
+ * a hand-out were empty before it; equal times at the front are handed out, to the lists by class.
+ * So the order is exactly (time, class, push).
+ *
+ * An entry is never taken from the middle: its owner gives the slot another tag, and drops the old
+ * entry when it surfaces. Each bucket knows its smallest time, stale entries included, so pes_next
+ * is a lower bound that costs nothing to read and moves nothing.
+ *
+ * A tag is generation (37 bits), class (3), slot (24). */
+#ifndef HEADROOM_SIM_PES_H
+#define HEADROOM_SIM_PES_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PES_SLOT_BITS = 24,
+    PES_CLASSES = 8,
+    PES_GENERATION_SHIFT = 27,
+    PES_DIGIT_BITS = 4,
+    PES_DIGITS = 1 << PES_DIGIT_BITS,
+    PES_LEVELS = 64 / PES_DIGIT_BITS,
+    PES_SMALL = 8, /* a first bucket of at most this many is not handed out */
+};
+
+struct pes_entry {
+    uint64_t time, tag;
+};
+
+struct pes_bucket {
+    struct pes_entry *items; /* owned */
+    size_t n, capacity;
+    uint64_t min; /* smallest time in the bucket, UINT64_MAX when empty */
+};
+
+/* What to prefetch when an entry is about to fire: slot s is at base + s * stride. With follow, the
+ * slot begins with a pointer, and what that points to is prefetched after the slot. */
+struct pes_slots {
+    const void *base;
+    size_t stride;
+    bool follow;
+};
+
+struct pes {
+    uint64_t base;
+    uint32_t due_mask;           /* bit c: due[c] is not empty */
+    uint32_t level_mask;         /* bit l: some bucket of level l is not empty */
+    uint32_t filled[PES_LEVELS]; /* bit d of filled[l]: buckets[l][d] is not empty */
+    size_t n, max_n;             /* entries now, and the most there were, stale ones included */
+    struct pes_slots slots;
+    size_t due_head[PES_CLASSES]; /* due[c].items before it are popped */
+    struct pes_bucket due[PES_CLASSES];
+    struct pes_bucket buckets[PES_LEVELS][PES_DIGITS];
+};
+
+static inline unsigned pes_class(uint64_t tag)
+{
+    return (unsigned)(tag >> PES_SLOT_BITS) % PES_CLASSES;
+}
+
+static inline uint32_t pes_slot(uint64_t tag)
+{
+    return (uint32_t)tag & ((1u << PES_SLOT_BITS) - 1);
+}
+
+void pes_init(struct pes *p);
+void pes_fini(struct pes *p);
+
+/* Workers of the inline functions below. */
+bool pes_grow(struct pes_bucket *b);
+bool pes_hand_out(struct pes *p);
+bool pes_rebase(struct pes *p, uint64_t base);
+
+static inline bool pes_append(struct pes_bucket *b, struct pes_entry e)
+{
+    if (b->n == b->capacity && !pes_grow(b))
+        return false;
+    b->items[b->n++] = e;
+    return true;
+}
+
+/* Puts an entry in its place relative to base. False when memory is out. */
+static inline bool pes_place(struct pes *p, struct pes_entry e)
+{
+    uint64_t differs = e.time ^ p->base;
+    if (differs == 0) {
+        unsigned c = pes_class(e.tag);
+        p->due_mask |= 1u << c;
+        return pes_append(&p->due[c], e);
+    }
+    unsigned level = (63u - (unsigned)__builtin_clzll(differs)) / PES_DIGIT_BITS;
+    unsigned digit = (unsigned)(e.time >> (level * PES_DIGIT_BITS)) % PES_DIGITS;
+    struct pes_bucket *b = &p->buckets[level][digit];
+    p->level_mask |= 1u << level;
+    p->filled[level] |= 1u << digit;
+    b->min = e.time < b->min ? e.time : b->min;
+    return pes_append(b, e);
+}
+
+/* Adds an entry. A time before base (possible only after stale entries were popped beyond the
+ * owner's clock) first moves base back. False when memory is out. */
+static inline bool pes_push(struct pes *p, uint64_t time, uint64_t tag)
+{
+    if (__builtin_expect(time < p->base, 0) && !pes_rebase(p, time))
+        return false;
+    p->n++;
+    p->max_n = p->n > p->max_n ? p->n : p->max_n;
+    return pes_place(p, (struct pes_entry){time, tag});
+}
+
+/* The first bucket of a set that has one. */
+static inline unsigned pes_first_level(const struct pes *p)
+{
+    return (unsigned)__builtin_ctz(p->level_mask);
+}
+
+static inline unsigned pes_first_digit(const struct pes *p, unsigned level)
+{
+    return (unsigned)__builtin_ctz(p->filled[level]);
+}
+
+static inline void pes_mark_empty(struct pes *p, unsigned level, unsigned digit)
+{
+    p->filled[level] &= ~(1u << digit);
+    if (!p->filled[level])
+        p->level_mask &= ~(1u << level);
+}
+
+/* A time no entry is earlier than, exact unless the earliest is stale; UINT64_MAX when empty. */
+static inline uint64_t pes_next(const struct pes *p)
+{
+    if (p->due_mask)
+        return p->base;
+    if (!p->level_mask)
+        return UINT64_MAX;
+    unsigned level = pes_first_level(p);
+    return p->buckets[level][pes_first_digit(p, level)].min;
+}
+
+/* Makes the earliest entries due. Not empty. False when memory is out. */
+static inline bool pes_settle(struct pes *p)
+{
+    return p->due_mask || pes_hand_out(p);
+}
+
+/* The first entry of a settled set. */
+static inline struct pes_entry pes_front(const struct pes *p)
+{
+    unsigned c = (unsigned)__builtin_ctz(p->due_mask);
+    return p->due[c].items[p->due_head[c]];
+}
+
+static inline void pes_drop_front(struct pes *p)
+{
+    unsigned c = (unsigned)__builtin_ctz(p->due_mask);
+    p->n--;
+    if (++p->due_head[c] == p->due[c].n) {
+        p->due_head[c] = p->due[c].n = 0;
+        p->due_mask &= p->due_mask - 1;
+    }
+}
+
+/* Takes the earliest entry out of a small bucket, unless several have its time. */
+static inline bool pes_pick(struct pes_bucket *b, struct pes_entry *out)
+{
+    struct pes_entry *items = b->items;
+    uint64_t earliest = b->min, second = UINT64_MAX;
+    size_t n = b->n, at = 0, n_earliest = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool is = items[i].time == earliest;
+        uint64_t other = is ? UINT64_MAX : items[i].time;
+        at = is ? i : at;
+        n_earliest += is;
+        second = other < second ? other : second;
+    }
+    if (n_earliest > 1)
+        return false;
+    *out = items[at];
+    for (size_t i = at + 1; i < n; i++)
+        items[i - 1] = items[i];
+    b->n = n - 1;
+    b->min = second;
+    return true;
+}
+
+/* Takes the first entry by (time, class, push) of a set that is not empty. False when memory is
+ * out. */
+static inline bool pes_pop(struct pes *p, struct pes_entry *out)
+{
+    assert(p->n > 0);
+    if (!p->due_mask) {
+        unsigned level = pes_first_level(p), digit = pes_first_digit(p, level);
+        struct pes_bucket *b = &p->buckets[level][digit];
+        if (b->n == 1) {
+            *out = b->items[0];
+            b->n = 0;
+            b->min = UINT64_MAX;
+            pes_mark_empty(p, level, digit);
+            p->n--;
+            return true;
+        }
+        if (b->n <= PES_SMALL && pes_pick(b, out)) {
+            p->n--;
+            return true;
+        }
+        if (!pes_hand_out(p))
+            return false;
+    }
+    *out = pes_front(p);
+    pes_drop_front(p);
+    return true;
+}
+
+/* Keeps only the entries for which keep(ctx, tag) holds, in their order. Never fails. */
+typedef bool pes_keep_fn(const void *ctx, uint64_t tag);
+void pes_filter(struct pes *p, pes_keep_fn *keep, const void *ctx);
+
+#endif
