@@ -12,14 +12,18 @@
  *
  * Once an instant at most, in event class EVENT_SCHEDULE, a scheduling pass calls each claimant's
  * schedule() in order of priority (highest first, then claimant number); there it acquires,
- * reclaims, or waits. Ask for a pass with fleet_want_pass. A pass that frees nothing and changes
- * nothing is cheap.
+ * reclaims, or waits. Ask for a pass with fleet_want_pass; stops and the ends of their stages ask
+ * by themselves. Asked for in an instant that has had its pass, the next comes a nanosecond later;
+ * asked for during a pass, only if that pass changed something. A pass that frees nothing and
+ * changes nothing is cheap.
  *
  * Reclaim. fleet_reclaim picks victims by the plan's rule among leases of claimants it may take
  * from, each tested against its claimant's floor before each eviction, and calls their claimants'
  * evict(). The victim's claimant stops the lease within the grace (fleet_stop_at); teardown and
  * scrub follow; the GPUs then go to the assembling lease they are claimed for (held_idle until it
  * is complete), the rest is free. A gang gives back all of its GPUs or none.
+ *
+ * Lease numbers count up and are never used twice.
  *
  * Events, ties: all choices break ties by lease number, then node number. */
 #ifndef HEADROOM_MODELS_CAPACITY_FLEET_H
@@ -108,7 +112,8 @@ uint32_t fleet_plan_gpus(const struct fleet_plan *p);
 enum shape_kind {
     SHAPE_ONE_NODE,     /* all GPUs in one node */
     SHAPE_PREFER_WHOLE, /* up to a node's size: one node; larger: whole nodes and one remainder
-                           where there are enough, else any free GPUs, fullest nodes first */
+                           where there are enough, else any free GPUs, fullest nodes first (those
+                           with fewest free GPUs) */
     SHAPE_ANY
 };
 

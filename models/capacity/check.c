@@ -1,0 +1,135 @@
+/* fleet_consistent: every number the fleet keeps, counted again from the leases. */
+#include "models/capacity/fleet_internal.h"
+
+#include <string.h>
+
+/* Each GPU of a lease is in it alone; the set has the size it should have. */
+static bool see_parts(const struct fleet *f, const struct lease *l)
+{
+    uint32_t gpus = 0;
+    for (size_t i = 0; i < l->parts.n; i++) {
+        const struct part *p = &l->parts.items[i];
+        if (f->seen[p->node] & p->mask)
+            return false;
+        f->seen[p->node] |= p->mask;
+        gpus += mask_count(p->mask);
+    }
+    return gpus == l->gpus - (l->phase == LEASE_ASSEMBLING ? l->missing : 0);
+}
+
+/* Free GPUs and those of leases make up each node. */
+static bool masks_agree(const struct fleet *f)
+{
+    for (uint32_t node = 0; node < f->nodes.n; node++)
+        f->seen[node] = f->nodes.free_mask[node];
+    for (size_t i = 0; i < f->leases.n; i++)
+        if (f->leases.items[i].phase != LEASE_GONE && !see_parts(f, &f->leases.items[i]))
+            return false;
+    for (uint32_t node = 0; node < f->nodes.n; node++)
+        if (f->seen[node] != mask_full(f->nodes.size[node]))
+            return false;
+    return true;
+}
+
+/* Where the ledger should have a lease's GPUs, ready ones as held_idle. */
+static void expect(const struct fleet *f, const struct lease *l)
+{
+    size_t owner = (size_t)(l->claimant + 1) * GPU_STATES;
+    size_t idle = owner + GPU_HELD_IDLE;
+    if (l->phase == LEASE_SCRUBBING)
+        f->expected.items[GPU_SCRUBBING] += l->gpus;
+    else if (l->phase == LEASE_ASSEMBLING)
+        f->expected.items[idle] += l->gpus - l->missing;
+    else
+        f->expected.items[l->state == GPU_SERVING ? idle : owner + l->state] += l->gpus;
+}
+
+static bool ledger_agrees(const struct fleet *f)
+{
+    size_t owners = f->claimants.n + 1;
+    memset(f->expected.items, 0, owners * GPU_STATES * sizeof *f->expected.items);
+    f->expected.items[GPU_STRANDED] = f->stranded;
+    f->expected.items[GPU_FREE] = f->nodes.n_free - f->stranded;
+    for (size_t i = 0; i < f->leases.n; i++)
+        if (f->leases.items[i].phase != LEASE_GONE)
+            expect(f, &f->leases.items[i]);
+    for (size_t i = 0; i < f->claimants.n; i++) {
+        uint64_t *account = &f->expected.items[(i + 1) * GPU_STATES];
+        account[GPU_HELD_IDLE] -= f->claimants.items[i].serving;
+        account[GPU_SERVING] += f->claimants.items[i].serving;
+    }
+    for (uint32_t owner = 0; owner < owners; owner++)
+        for (int s = 0; s < GPU_STATES; s++)
+            if (ledger_shares(f->ledger, owner, (enum gpu_state)s) !=
+                f->expected.items[(size_t)owner * GPU_STATES + (size_t)s])
+                return false;
+    return true;
+}
+
+static bool claimant_agrees(const struct fleet *f, uint32_t number)
+{
+    struct claimant want = {0};
+    for (size_t i = 0; i < f->leases.n; i++) {
+        const struct lease *l = &f->leases.items[i];
+        if (l->phase == LEASE_GONE || l->claimant != number)
+            continue;
+        bool held = l->phase == LEASE_HELD, stands = held || l->phase == LEASE_ASSEMBLING;
+        bool serving = l->state == GPU_SERVING, ready = serving || l->state == GPU_HELD_IDLE;
+        want.tied += l->gpus;
+        want.usage += l->phase != LEASE_SCRUBBING ? l->gpus : 0;
+        want.standing += stands ? l->gpus : 0;
+        want.held += held ? l->gpus : 0;
+        want.ready += held && ready ? l->gpus : 0;
+        want.set_serving += held && serving ? l->gpus : 0;
+    }
+    const struct claimant *c = &f->claimants.items[number];
+    uint32_t serving = c->busy == NONE ? c->set_serving : c->busy < c->ready ? c->busy : c->ready;
+    uint32_t linked = 0;
+    for (uint32_t s = c->first_held; s != NONE; s = f->leases.items[s].next)
+        linked += f->leases.items[s].gpus;
+    return want.tied == c->tied && want.usage == c->usage && want.standing == c->standing &&
+           want.held == c->held && linked == c->held && want.ready == c->ready &&
+           want.set_serving == c->set_serving && serving == c->serving;
+}
+
+/* Incoming GPUs of a node, all and evicted ones, in one word. */
+static void count_incoming(const struct fleet *f)
+{
+    memset(f->seen, 0, f->nodes.n * sizeof *f->seen);
+    for (size_t i = 0; i < f->leases.n; i++) {
+        const struct lease *l = &f->leases.items[i];
+        if (l->phase != LEASE_DRAINING && l->phase != LEASE_SCRUBBING)
+            continue;
+        for (size_t p = 0; p < l->parts.n; p++) {
+            uint64_t gpus = mask_count(l->parts.items[p].mask);
+            f->seen[l->parts.items[p].node] += gpus | (l->evicted ? gpus << 32 : 0);
+        }
+    }
+}
+
+static bool claims_agree(const struct fleet *f)
+{
+    uint32_t n_incoming = 0, n_claimed = 0, n_missing = 0;
+    count_incoming(f);
+    for (uint32_t node = 0; node < f->nodes.n; node++) {
+        uint32_t claimed = 0;
+        for (uint32_t ix = f->first_claim[node]; ix != NONE; ix = f->claims.items[ix].next)
+            claimed += f->claims.items[ix].gpus;
+        uint64_t incoming = f->incoming[node] | (uint64_t)f->incoming_evicted[node] << 32;
+        if (claimed != f->claimed[node] || incoming != f->seen[node] || claimed > f->incoming[node])
+            return false;
+        n_incoming += f->incoming[node];
+        n_claimed += claimed;
+    }
+    for (size_t i = 0; i < f->leases.n; i++)
+        n_missing += f->leases.items[i].phase == LEASE_ASSEMBLING ? f->leases.items[i].missing : 0;
+    return n_incoming == f->n_incoming && n_claimed == f->n_claimed && n_missing == n_claimed;
+}
+
+bool fleet_consistent(const struct fleet *f)
+{
+    for (uint32_t i = 0; i < f->claimants.n; i++)
+        if (!claimant_agrees(f, i))
+            return false;
+    return nodes_consistent(&f->nodes) && masks_agree(f) && ledger_agrees(f) && claims_agree(f);
+}

@@ -1,0 +1,299 @@
+/* The fleet: construction, claimants, scheduling passes, taking free GPUs, looking. */
+#include "models/capacity/fleet_internal.h"
+#include "sim/vec.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+const char *const may_reclaim_names[RECLAIM_POLICIES] = {
+    [RECLAIM_NEVER] = "never",
+    [RECLAIM_FLOOR] = "floor",
+    [RECLAIM_LOWER_PRIORITY] = "lower-priority",
+};
+
+const char *const victim_rule_names[VICTIM_RULES] = {
+    [VICTIM_LEAST_WORK_LOST] = "least-work-lost",
+    [VICTIM_LEAST_OVER_RECLAIM] = "least-over-reclaim",
+    [VICTIM_YOUNGEST] = "youngest",
+};
+
+#define NAME_ENTRY(code, name, doc) name,
+const char *const stage_names[STAGES] = {STAGE_LIST(NAME_ENTRY)};
+#undef NAME_ENTRY
+#define DOC_ENTRY(code, name, doc) doc,
+const char *const stage_docs[STAGES] = {STAGE_LIST(DOC_ENTRY)};
+#undef DOC_ENTRY
+
+uint32_t fleet_plan_gpus(const struct fleet_plan *p)
+{
+    uint32_t gpus = 0;
+    for (size_t i = 0; i < p->n_groups; i++)
+        gpus += p->groups[i].nodes * p->groups[i].gpus_per_node;
+    return gpus;
+}
+
+/* ---- scheduling passes ---- */
+
+/* Of the free GPUs, those on nodes too small for every waiting request are stranded. */
+static void strand(struct fleet *f)
+{
+    uint32_t smallest = 0;
+    for (size_t i = 0; i < f->claimants.n; i++) {
+        const struct claimant_ops *ops = &f->claimants.items[i].ops;
+        uint32_t share = ops->waiting_share ? ops->waiting_share(ops->self) : 0;
+        if (share > 0 && (smallest == 0 || share < smallest))
+            smallest = share;
+    }
+    book_strand(f, nodes_free_below(&f->nodes, smallest));
+}
+
+/* What a pass changes can make room for a claimant whose turn is over. Whoever asks for a pass
+ * during one therefore gets another, but only after a pass that changed something, so that this
+ * ends. */
+static void pass(void *ctx, uint32_t arg)
+{
+    (void)arg;
+    struct fleet *f = ctx;
+    simtime_ns now = fleet_now(f);
+    uint64_t changes = f->changes;
+    f->pass_again = false;
+    f->in_pass = true;
+    for (size_t i = 0; i < f->order.n; i++) {
+        const struct claimant_ops *ops = &f->claimants.items[f->order.items[i]].ops;
+        ops->schedule(ops->self, now);
+    }
+    f->in_pass = false;
+    f->next_pass_ns = now + 1;
+    strand(f);
+    if (f->pass_again && f->changes != changes)
+        fleet_want_pass(f);
+}
+
+void fleet_want_pass(struct fleet *f)
+{
+    if (f->in_pass) {
+        f->pass_again = true;
+        return;
+    }
+    simtime_ns at = fleet_now(f) > f->next_pass_ns ? fleet_now(f) : f->next_pass_ns;
+    if (engine_due(f->engine, f->pass_timer) > at)
+        engine_schedule(f->engine, f->pass_timer, at);
+}
+
+/* ---- construction ---- */
+
+static enum hr_err per_node_init(struct fleet *f)
+{
+    size_t n = f->nodes.n;
+    uint8_t **counts[] = {&f->incoming, &f->incoming_evicted, &f->claimed,
+                          &f->usable,   &f->available,        &f->take};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (!(*counts[i] = arena_array(&f->arena, n, 1)))
+            return HR_NOMEM;
+    f->first_claim = arena_array(&f->arena, n, sizeof *f->first_claim);
+    f->last_claim = arena_array(&f->arena, n, sizeof *f->last_claim);
+    f->seen = arena_array(&f->arena, n, sizeof *f->seen);
+    if (!f->first_claim || !f->last_claim || !f->seen)
+        return HR_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        f->first_claim[i] = f->last_claim[i] = NONE;
+    return HR_OK;
+}
+
+static enum hr_err init(struct fleet *f, const struct fleet_plan *plan)
+{
+    TRY(nodes_init(&f->nodes, plan->groups, plan->n_groups, &f->arena));
+    TRY(per_node_init(f));
+    TRY(victims_init(f));
+    return engine_timer_new(f->engine, EVENT_SCHEDULE, pass, f, 0, &f->pass_timer);
+}
+
+struct fleet *fleet_new(const struct fleet_plan *plan, struct engine *engine, struct ledger *ledger,
+                        uint64_t seed, uint32_t replication)
+{
+    struct fleet *f = calloc(1, sizeof *f);
+    if (!f)
+        return NULL;
+    *f = (struct fleet){
+        .plan = plan->reclaim,
+        .engine = engine,
+        .ledger = ledger,
+        .seed = seed,
+        .replication = replication,
+        .free_slot = NONE,
+        .free_claim = NONE,
+        .pass_timer = TIMER_NONE,
+    };
+    arena_init(&f->arena);
+    if (init(f, plan) != HR_OK) {
+        fleet_free(f);
+        return NULL;
+    }
+    return f;
+}
+
+void fleet_free(struct fleet *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->leases.n; i++) {
+        engine_timer_free(f->engine, f->leases.items[i].timer);
+        vec_free(&f->leases.items[i].parts);
+    }
+    if (f->pass_timer != TIMER_NONE)
+        engine_timer_free(f->engine, f->pass_timer);
+    vec_free(&f->leases);
+    vec_free(&f->slot_of);
+    vec_free(&f->claims);
+    vec_free(&f->claimants);
+    vec_free(&f->order);
+    vec_free(&f->rows);
+    vec_free(&f->victims.taken);
+    vec_free(&f->expected);
+    arena_fini(&f->arena);
+    free(f);
+}
+
+void fleet_trace_set(struct fleet *f, const struct fleet_trace *t)
+{
+    f->trace = *t;
+}
+
+enum hr_err fleet_claimant_add(struct fleet *f, const char *name, const struct quota *q,
+                               const struct claimant_ops *ops, uint32_t *claimant)
+{
+    uint32_t number = (uint32_t)f->claimants.n;
+    struct claimant c = {
+        .quota = *q,
+        .ops = *ops,
+        .unlent = q->floor_gpus > q->lend_gpus ? q->floor_gpus - q->lend_gpus : 0,
+        .first_held = NONE,
+        .busy = NONE,
+    };
+    rng_init(&c.teardown, f->seed, f->replication, name, "teardown");
+    rng_init(&c.scrub, f->seed, f->replication, name, "scrub");
+    if (!vec_reserve(&f->order, f->order.n + 1) ||
+        !vec_reserve(&f->expected, (number + 2) * (size_t)GPU_STATES) ||
+        !vec_push(&f->victims.taken, 0) || !vec_push(&f->claimants, c))
+        return HR_NOMEM;
+    size_t at = f->order.n++;
+    for (; at > 0; at--) {
+        uint32_t before = f->order.items[at - 1];
+        if (f->claimants.items[before].quota.priority >= q->priority)
+            break;
+        f->order.items[at] = before;
+    }
+    f->order.items[at] = number;
+    f->unlent += c.unlent;
+    *claimant = number;
+    return HR_OK;
+}
+
+/* ---- taking free GPUs ---- */
+
+enum grant fleet_would(const struct fleet *f, uint32_t claimant, const struct shape *shape)
+{
+    enum grant fit = nodes_fit(&f->nodes, shape);
+    enum grant ceiling = quota_ceiling(f, claimant, shape->gpus);
+    if (fit == GRANT_NEVER || ceiling == GRANT_NEVER)
+        return GRANT_NEVER;
+    if (ceiling != GRANT_OK)
+        return ceiling;
+    if (fit == GRANT_ROOM)
+        return GRANT_ROOM;
+    bool lent = shape->gpus <= quota_free(f, claimant) && shape->gpus <= quota_coming(f, claimant);
+    return lent ? fit : GRANT_QUOTA;
+}
+
+enum grant fleet_acquire(struct fleet *f, uint32_t claimant, const struct shape *shape,
+                         enum gpu_state state, uint32_t tag, lease_id *out)
+{
+    enum grant would = fleet_would(f, claimant, shape);
+    if (would != GRANT_OK)
+        return would;
+    uint32_t slot;
+    if (lease_new(f, claimant, shape->gpus, tag, &slot) != HR_OK)
+        return GRANT_FAILED;
+    if (nodes_take(&f->nodes, shape, &f->leases.items[slot].parts) != HR_OK) {
+        lease_drop(f, slot);
+        return GRANT_FAILED;
+    }
+    f->leases.items[slot].borrowed = quota_charge(f, claimant, shape->gpus);
+    lease_hold(f, slot, fleet_now(f));
+    book_take(f, slot, state);
+    f->changes++;
+    *out = f->leases.items[slot].id;
+    return GRANT_OK;
+}
+
+void fleet_set_state(struct fleet *f, lease_id l, enum gpu_state s)
+{
+    uint32_t slot = lease_slot(f, l);
+    assert(f->leases.items[slot].phase == LEASE_HELD);
+    book_state(f, slot, s);
+}
+
+void fleet_busy_set(struct fleet *f, uint32_t claimant, uint32_t gpus)
+{
+    f->claimants.items[claimant].busy = gpus;
+    book_busy(f, claimant);
+}
+
+/* ---- looking ---- */
+
+static struct lease *lease_at(const struct fleet *f, lease_id l)
+{
+    return &f->leases.items[lease_slot(f, l)];
+}
+
+uint32_t fleet_gpus(const struct fleet *f)
+{
+    return f->nodes.n_gpus;
+}
+
+uint32_t fleet_free_gpus(const struct fleet *f)
+{
+    return f->nodes.n_free;
+}
+
+uint32_t fleet_usage(const struct fleet *f, uint32_t claimant)
+{
+    return f->claimants.items[claimant].usage;
+}
+
+const struct quota *fleet_quota(const struct fleet *f, uint32_t claimant)
+{
+    return &f->claimants.items[claimant].quota;
+}
+
+uint32_t fleet_lease_tag(const struct fleet *f, lease_id l)
+{
+    return lease_at(f, l)->tag;
+}
+
+uint32_t fleet_lease_gpus(const struct fleet *f, lease_id l)
+{
+    return lease_at(f, l)->gpus;
+}
+
+simtime_ns fleet_lease_since(const struct fleet *f, lease_id l)
+{
+    return lease_at(f, l)->since;
+}
+
+bool fleet_lease_borrowed(const struct fleet *f, lease_id l)
+{
+    return lease_at(f, l)->borrowed;
+}
+
+struct reclaim_row *fleet_lease_reclaim(struct fleet *f, lease_id l)
+{
+    uint32_t row = lease_at(f, l)->row;
+    return row == NONE ? NULL : &f->rows.items[row];
+}
+
+const struct reclaim_row *fleet_reclaims(const struct fleet *f, size_t *n)
+{
+    *n = f->rows.n;
+    return f->rows.items;
+}

@@ -1,0 +1,196 @@
+/* Starts that need GPUs of others: the decision, the row that times it, granting, giving up.
+ *
+ * A reclaim is decided at one instant: victims are chosen and told, clean GPUs are kept, and the
+ * rest is claimed on nodes where GPUs are coming. Later GPUs arrive as scrubs end (claims.c). The
+ * stopping lease that brings the last one completes the start, and the row's stages are those of
+ * that lease as far as they lie after the decision (grace: from the decision until it stops, less
+ * its save): decision to granted is their sum exactly. A start that finds everything it needs free,
+ * or that only waits for leases that ended by themselves, is no reclaim and has no row. */
+#include "models/capacity/fleet_internal.h"
+#include "sim/vec.h"
+
+#include <assert.h>
+
+/* ---- the decision ---- */
+
+/* Tells the victims; each has stopped when its claimant returns. */
+static void evict_chosen(struct fleet *f)
+{
+    const struct victims *v = &f->victims;
+    simtime_ns now = fleet_now(f), grace = f->plan.grace_ns;
+    for (uint32_t i = 0; i < v->n_chosen; i++) {
+        const struct candidate *c = &v->candidates[v->chosen[i]];
+        const struct claimant_ops *ops = &f->claimants.items[c->claimant].ops;
+        f->leases.items[c->slot].evicted = true;
+        ops->evict(ops->self, c->id, now, grace);
+        const struct lease *l = &f->leases.items[c->slot];
+        assert(l->id == c->id && l->phase == LEASE_DRAINING && l->stop_ns <= now + grace);
+        (void)l;
+    }
+}
+
+/* Keeps and claims what the start needs, after the evictions; there is room for the claims. */
+static void claim_all(struct fleet *f, uint32_t slot, const struct shape *shape, uint32_t free)
+{
+    if (!nodes_one_node(&f->nodes, shape)) {
+        spread_plan(f, shape, free);
+        spread_claim(f, slot);
+        return;
+    }
+    uint32_t node = f->victims.node, clean = f->nodes.free_count[node];
+    clean = clean < free ? clean : free;
+    clean = clean < shape->gpus ? clean : shape->gpus;
+    claims_add(f, slot, node, clean, shape->gpus - clean);
+}
+
+/* Whether some GPU that the lease waits for may come from an evicted one. */
+static bool waits_for_evicted(const struct fleet *f, const struct lease *l)
+{
+    for (uint32_t ix = l->claims; ix != NONE; ix = f->claims.items[ix].next_of_lease)
+        if (f->incoming_evicted[l->parts.items[f->claims.items[ix].part].node] > 0)
+            return true;
+    return false;
+}
+
+/* The row of a start that has claims; there is room. */
+static void row_add(struct fleet *f, uint32_t slot, simtime_ns detect_ns)
+{
+    struct lease *l = &f->leases.items[slot];
+    struct reclaim_row row = {
+        .claimant = l->claimant,
+        .lease = l->id,
+        .decision_ns = fleet_now(f),
+        .granted_ns = SIM_NEVER,
+        .ready_ns = SIM_NEVER,
+        .stage_ns = {[STAGE_DETECT] = detect_ns},
+        .gpus = l->gpus,
+        .gpus_missing = l->missing,
+        .victims = f->victims.n_chosen,
+    };
+    for (uint32_t i = 0; i < f->victims.n_chosen; i++)
+        row.gpus_evicted += f->victims.candidates[f->victims.chosen[i]].gpus;
+    l->row = (uint32_t)f->rows.n;
+    f->rows.items[f->rows.n++] = row;
+}
+
+/* Takes a lease that has not been released back out of the books. */
+static void uncharge(struct fleet *f, uint32_t slot)
+{
+    struct lease *l = &f->leases.items[slot];
+    quota_stop(f, l->claimant, l->gpus);
+    quota_release(f, l->claimant, l->gpus);
+    quota_untie(f, l->claimant, l->gpus);
+    lease_drop(f, slot);
+}
+
+/* A lease with the memory it may need until it is granted. */
+static enum hr_err lease_for(struct fleet *f, uint32_t claimant, const struct shape *shape,
+                             uint32_t tag, uint32_t *slot)
+{
+    uint32_t n = nodes_one_node(&f->nodes, shape) ? 1
+                 : shape->gpus < f->nodes.n       ? shape->gpus
+                                                  : f->nodes.n;
+    if (!vec_reserve(&f->rows, f->rows.n + 1))
+        return HR_NOMEM;
+    TRY(lease_new(f, claimant, shape->gpus, tag, slot));
+    if (claims_reserve(f, *slot, n))
+        return HR_OK;
+    lease_drop(f, *slot);
+    return HR_NOMEM;
+}
+
+/* Keeps what is free, evicts and claims the rest. */
+static void assemble(struct fleet *f, uint32_t slot, const struct shape *shape, uint32_t free,
+                     simtime_ns detect_ns)
+{
+    evict_chosen(f);
+    claim_all(f, slot, shape, free);
+    if (f->leases.items[slot].missing == 0)
+        engine_schedule(f->engine, f->leases.items[slot].timer, fleet_now(f));
+    else if (waits_for_evicted(f, &f->leases.items[slot]))
+        row_add(f, slot, detect_ns);
+}
+
+/* All of it is free: granted at once, as an event of its own like any other. */
+static enum hr_err keep_free(struct fleet *f, uint32_t slot, const struct shape *shape)
+{
+    TRY(nodes_take(&f->nodes, shape, &f->leases.items[slot].parts));
+    book_keep(f, slot, shape->gpus);
+    engine_schedule(f->engine, f->leases.items[slot].timer, fleet_now(f));
+    return HR_OK;
+}
+
+enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct shape *shape,
+                         uint32_t tag, simtime_ns detect_ns, lease_id *out)
+{
+    enum grant would = fleet_would(f, claimant, shape);
+    enum may_take from = quota_may_take(f, claimant, shape->gpus);
+    bool barred = would == GRANT_NEVER || quota_ceiling(f, claimant, shape->gpus) != GRANT_OK;
+    uint32_t free = quota_free(f, claimant), coming = quota_coming(f, claimant), slot;
+    if (would != GRANT_OK &&
+        (barred || from == TAKE_NOBODY || !victims_choose(f, claimant, shape, free, coming)))
+        return would;
+    if (lease_for(f, claimant, shape, tag, &slot) != HR_OK)
+        return GRANT_FAILED;
+    f->leases.items[slot].borrowed = quota_charge(f, claimant, shape->gpus);
+    *out = f->leases.items[slot].id;
+    f->changes++;
+    if (would != GRANT_OK)
+        assemble(f, slot, shape, free, detect_ns);
+    else if (keep_free(f, slot, shape) != HR_OK) {
+        uncharge(f, slot);
+        return GRANT_FAILED;
+    }
+    return GRANT_OK;
+}
+
+/* ---- the end ---- */
+
+/* The part of [from, to) after the decision. */
+static simtime_ns after(simtime_ns decision, simtime_ns from, simtime_ns to)
+{
+    return to <= decision ? 0 : to - (from > decision ? from : decision);
+}
+
+void reclaim_complete(struct fleet *f, uint32_t slot, const struct lease *from)
+{
+    struct lease *l = &f->leases.items[slot];
+    engine_schedule(f->engine, l->timer, fleet_now(f));
+    if (l->row == NONE)
+        return;
+    struct reclaim_row *row = &f->rows.items[l->row];
+    simtime_ns t = row->decision_ns;
+    row->stage_ns[STAGE_GRACE] = after(t, t, from->save_ns);
+    row->stage_ns[STAGE_CHECKPOINT] = after(t, from->save_ns, from->stop_ns);
+    row->stage_ns[STAGE_TEARDOWN] = after(t, from->stop_ns, from->teardown_end_ns);
+    row->stage_ns[STAGE_SCRUB] = after(t, from->teardown_end_ns, from->scrub_end_ns);
+}
+
+void reclaim_grant(struct fleet *f, uint32_t slot)
+{
+    simtime_ns now = fleet_now(f);
+    claims_drop(f, slot);
+    lease_hold(f, slot, now);
+    book_grant(f, slot);
+    const struct lease *l = &f->leases.items[slot];
+    if (l->row != NONE)
+        f->rows.items[l->row].granted_ns = now;
+    const struct claimant_ops *ops = &f->claimants.items[l->claimant].ops;
+    ops->granted(ops->self, l->id, now);
+}
+
+void fleet_abandon(struct fleet *f, lease_id id)
+{
+    uint32_t slot = lease_slot(f, id);
+    struct lease *l = &f->leases.items[slot];
+    assert(l->phase == LEASE_ASSEMBLING);
+    uint32_t kept = l->gpus - l->missing;
+    claims_drop(f, slot);
+    for (size_t i = 0; i < l->parts.n; i++)
+        if (l->parts.items[i].mask)
+            nodes_give(&f->nodes, l->parts.items[i].node, l->parts.items[i].mask);
+    book_unkeep(f, slot, kept);
+    uncharge(f, slot);
+    f->changes++;
+    fleet_want_pass(f);
+}

@@ -1,0 +1,63 @@
+/* Stopping a lease, evicted or by its own claimant's wish: the same stages.
+ *
+ *     held --fleet_stop_at--> draining until at, then teardown (draining) --> scrubbing --> gone
+ *                             charged to its claimant                        no owner
+ *
+ * The lengths of teardown and scrub are drawn when the lease stops, from the claimant's own
+ * streams, so the n-th stop of a claimant takes the same times in every design. */
+#include "models/capacity/fleet_internal.h"
+
+#include <assert.h>
+
+void fleet_stop_at(struct fleet *f, lease_id id, simtime_ns at, simtime_ns checkpoint_ns)
+{
+    uint32_t slot = lease_slot(f, id);
+    struct lease *l = &f->leases.items[slot];
+    struct claimant *c = &f->claimants.items[l->claimant];
+    simtime_ns now = fleet_now(f);
+    assert(l->phase == LEASE_HELD && at >= now && checkpoint_ns <= at - now);
+    lease_unhold(f, slot);
+    book_state(f, slot, GPU_DRAINING);
+    quota_stop(f, l->claimant, l->gpus);
+    l->phase = LEASE_DRAINING;
+    l->save_ns = at - checkpoint_ns;
+    l->stop_ns = at;
+    l->teardown_end_ns = sim_time_add(at, dist_draw(&f->plan.teardown, &c->teardown));
+    l->scrub_end_ns = sim_time_add(l->teardown_end_ns, dist_draw(&f->plan.scrub, &c->scrub));
+    claims_announce(f, slot);
+    engine_schedule(f->engine, l->timer, l->teardown_end_ns);
+    f->changes++;
+    if (!f->in_pass)
+        fleet_want_pass(f); /* its GPUs can be claimed */
+}
+
+static void teardown_over(struct fleet *f, uint32_t slot)
+{
+    struct lease *l = &f->leases.items[slot];
+    const struct claimant_ops *ops = &f->claimants.items[l->claimant].ops;
+    book_release(f, slot);
+    quota_release(f, l->claimant, l->gpus);
+    l->phase = LEASE_SCRUBBING;
+    engine_schedule(f->engine, l->timer, l->scrub_end_ns);
+    fleet_want_pass(f); /* its claimant may be under its ceiling again */
+    if (ops->released)
+        ops->released(ops->self, l->id, fleet_now(f));
+}
+
+static void scrub_over(struct fleet *f, uint32_t slot)
+{
+    const struct lease *l = &f->leases.items[slot];
+    book_clean(f, slot);
+    quota_untie(f, l->claimant, l->gpus);
+    claims_arrive(f, slot);
+    lease_drop(f, slot);
+    fleet_want_pass(f);
+}
+
+void stop_stage_over(struct fleet *f, uint32_t slot)
+{
+    if (f->leases.items[slot].phase == LEASE_DRAINING)
+        teardown_over(f, slot);
+    else
+        scrub_over(f, slot);
+}

@@ -1,0 +1,279 @@
+/* 1,000 random fleets (10,000 with HEADROOM_LONG): random nodes, quotas and stage lengths, and
+ * claimants that acquire, reclaim, change state, stop and abandon at random times. Before every
+ * event the rig checks that the ledger conserves and the fleet is consistent; here quota and the
+ * rows of finished reclaims are checked besides. */
+#include "models/capacity/fleet_internal.h"
+#include "toy_fleet.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { ACTORS = 4, MOST_LEASES = 64, ACTIONS = 150 };
+
+static uint64_t next(uint64_t *s)
+{
+    uint64_t z = (*s += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static uint32_t below(uint64_t *s, uint32_t n)
+{
+    return (uint32_t)(next(s) % n);
+}
+
+static bool chance(uint64_t *s, uint32_t percent)
+{
+    return below(s, 100) < percent;
+}
+
+/* What an actor knows of its leases. */
+struct actor {
+    struct world *world;
+    struct toy *toy;
+    uint32_t largest; /* request */
+    lease_id held[MOST_LEASES], assembling[MOST_LEASES];
+    uint32_t n_held, n_assembling;
+    timer_id timer;
+};
+
+struct world {
+    uint64_t seed;
+    struct rig rig;
+    struct actor actors[ACTORS];
+    uint32_t n_actors, actions;
+    uint32_t granted, evicted, abandoned, shared; /* how much of it happened */
+};
+
+static void list_remove(lease_id *items, uint32_t *n, lease_id l)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (items[i] == l) {
+            items[i] = items[--*n];
+            return;
+        }
+    cr_assert_fail("a lease that is not its claimant's");
+}
+
+static struct actor *actor_of(struct toy *t)
+{
+    /* the rig belongs to the world that holds it */
+    struct world *w = (struct world *)((char *)t->rig - offsetof(struct world, rig));
+    return &w->actors[t->number];
+}
+
+static void on_granted(struct toy *t, lease_id l, simtime_ns now)
+{
+    (void)now;
+    struct actor *a = actor_of(t);
+    list_remove(a->assembling, &a->n_assembling, l);
+    a->held[a->n_held++] = l;
+    a->world->granted++;
+    if (chance(&a->world->seed, 70))
+        fleet_set_state(t->rig->fleet, l, GPU_LOADING);
+}
+
+static void on_evict(struct toy *t, lease_id l, simtime_ns now)
+{
+    (void)now;
+    struct actor *a = actor_of(t);
+    list_remove(a->held, &a->n_held, l);
+    a->world->evicted++;
+    if (chance(&a->world->seed, 50))
+        fleet_want_pass(t->rig->fleet);
+}
+
+/* ---- what an actor does ---- */
+
+static const enum gpu_state states[] = {GPU_HELD_IDLE, GPU_LOADING, GPU_SERVING, GPU_TRAINING,
+                                        GPU_RESTORING};
+
+static enum gpu_state random_state(uint64_t *seed)
+{
+    return states[below(seed, sizeof states / sizeof *states)];
+}
+
+static void start_some(struct toy *t, simtime_ns now)
+{
+    struct actor *a = actor_of(t);
+    struct world *w = a->world;
+    uint32_t n = below(&w->seed, 4);
+    (void)now;
+    t->share = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct shape shape = {1 + below(&w->seed, a->largest),
+                                    (enum shape_kind)below(&w->seed, 3)};
+        lease_id l;
+        if (a->n_held + a->n_assembling == MOST_LEASES)
+            return;
+        enum grant would = fleet_would(w->rig.fleet, t->number, &shape);
+        bool reclaims = chance(&w->seed, 50);
+        enum grant g = reclaims ? fleet_reclaim(w->rig.fleet, t->number, &shape, 0, 0, &l)
+                                : fleet_acquire(w->rig.fleet, t->number, &shape,
+                                                random_state(&w->seed), 0, &l);
+        cr_assert(g == would || (reclaims && g == GRANT_OK));
+        if (g != GRANT_OK)
+            t->share = shape.gpus;
+        else if (reclaims)
+            a->assembling[a->n_assembling++] = l;
+        else
+            a->held[a->n_held++] = l;
+    }
+}
+
+static void act_once(struct actor *a, simtime_ns now)
+{
+    struct world *w = a->world;
+    struct fleet *f = w->rig.fleet;
+    switch (below(&w->seed, 5)) {
+    case 0:
+        fleet_want_pass(f);
+        return;
+    case 1:
+        fleet_busy_set(f, a->toy->number, below(&w->seed, 20));
+        return;
+    case 2:
+        if (a->n_held)
+            fleet_set_state(f, a->held[below(&w->seed, a->n_held)], random_state(&w->seed));
+        return;
+    case 3:
+        if (a->n_held) {
+            lease_id l = a->held[below(&w->seed, a->n_held)];
+            list_remove(a->held, &a->n_held, l);
+            fleet_stop_at(f, l, now + below(&w->seed, 3) * SIM_S, 0);
+        }
+        return;
+    default:
+        if (a->n_assembling) {
+            lease_id l = a->assembling[below(&w->seed, a->n_assembling)];
+            list_remove(a->assembling, &a->n_assembling, l);
+            fleet_abandon(f, l);
+            w->abandoned++;
+        }
+    }
+}
+
+static void act(void *ctx, uint32_t arg)
+{
+    struct world *w = ctx;
+    struct actor *a = &w->actors[arg];
+    simtime_ns now = engine_now(w->rig.engine);
+    act_once(a, now);
+    if (++w->actions < ACTIONS)
+        engine_schedule(w->rig.engine, a->timer, now + below(&w->seed, 5) * SIM_S / 2);
+}
+
+/* ---- what always holds ---- */
+
+/* Ceilings, and what is free or coming unclaimed covers every unlent floor. */
+static void check_quota(const struct fleet *f)
+{
+    uint64_t there = f->nodes.n_free + f->n_incoming - f->n_claimed, kept = 0;
+    for (uint32_t i = 0; i < f->claimants.n; i++) {
+        const struct claimant *c = &f->claimants.items[i];
+        cr_assert_leq(c->usage, c->quota.ceiling_gpus);
+        kept += c->unlent > c->standing ? c->unlent - c->standing : 0;
+    }
+    cr_assert_geq(there, kept);
+}
+
+static void check_all(void *ctx)
+{
+    struct world *w = ctx;
+    rig_check(&w->rig);
+    check_quota(w->rig.fleet);
+}
+
+static void check_rows(struct world *w)
+{
+    size_t n;
+    const struct reclaim_row *rows = fleet_reclaims(w->rig.fleet, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct reclaim_row *row = &rows[i];
+        simtime_ns sum = 0;
+        for (int s = STAGE_GRACE; s < STAGES; s++)
+            sum += row->stage_ns[s];
+        cr_assert(row->gpus_missing > 0 && row->gpus_missing <= row->gpus);
+        cr_assert((row->gpus_evicted > 0) == (row->victims > 0));
+        cr_assert(i == 0 || row->decision_ns >= rows[i - 1].decision_ns);
+        if (row->granted_ns != SIM_NEVER)
+            cr_assert_eq(row->granted_ns - row->decision_ns, sum);
+        w->shared += row->gpus_evicted == 0;
+    }
+}
+
+/* ---- a world ---- */
+
+static struct dist random_stage(uint64_t *seed)
+{
+    const struct dist kinds[] = {{.kind = DIST_FIXED, .mean_s = 0},
+                                 {.kind = DIST_FIXED, .mean_s = 2},
+                                 {.kind = DIST_EXPONENTIAL, .mean_s = 1.5}};
+    return kinds[below(seed, 3)];
+}
+
+static void add_actors(struct world *w, uint32_t gpus)
+{
+    uint32_t floors = gpus;
+    w->n_actors = 1 + below(&w->seed, ACTORS);
+    for (uint32_t i = 0; i < w->n_actors; i++) {
+        struct quota q = {.priority = (int32_t)below(&w->seed, 3),
+                          .may_reclaim = (enum may_reclaim)below(&w->seed, RECLAIM_POLICIES)};
+        q.floor_gpus = chance(&w->seed, 60) ? below(&w->seed, floors + 1) : 0;
+        floors -= q.floor_gpus;
+        q.lend_gpus = below(&w->seed, q.floor_gpus + 1);
+        q.ceiling_gpus = q.floor_gpus + below(&w->seed, gpus + 1);
+        struct actor *a = &w->actors[i];
+        *a = (struct actor){.world = w, .largest = 1 + below(&w->seed, 20)};
+        a->toy = rig_add(&w->rig, &q);
+        a->toy->stop_ns = below(&w->seed, 4) * SIM_S;
+        a->toy->turn = start_some;
+        a->toy->on_granted = on_granted;
+        a->toy->on_evict = on_evict;
+        cr_assert_eq(engine_timer_new(w->rig.engine, EVENT_CONTROL, act, w, i, &a->timer), HR_OK);
+        engine_schedule(w->rig.engine, a->timer, below(&w->seed, 3) * SIM_S);
+    }
+}
+
+static void play(struct world *w, uint64_t seed)
+{
+    w->seed = seed;
+    w->actions = 0;
+    struct node_group groups[3];
+    uint32_t gpus = 0, n = 1 + below(&w->seed, 3);
+    for (uint32_t i = 0; i < n; i++) {
+        groups[i] = (struct node_group){.nodes = 1 + below(&w->seed, 4),
+                                        .gpus_per_node = 1 + below(&w->seed, 9)};
+        gpus += groups[i].nodes * groups[i].gpus_per_node;
+    }
+    const struct reclaim_plan reclaim = {
+        .victims = (enum victim_rule)below(&w->seed, VICTIM_RULES),
+        .grace_ns = below(&w->seed, 5) * SIM_S,
+        .teardown = random_stage(&w->seed),
+        .scrub = random_stage(&w->seed),
+    };
+    rig_init_groups(&w->rig, groups, n, &reclaim, seed);
+    engine_check_set(w->rig.engine, check_all, w);
+    add_actors(w, gpus);
+    rig_run(&w->rig, SIM_HOUR);
+    check_rows(w);
+    for (uint32_t i = 0; i < w->n_actors; i++)
+        while (w->actors[i].n_held)
+            fleet_stop_at(w->rig.fleet, w->actors[i].held[--w->actors[i].n_held], SIM_HOUR, 0);
+    rig_run(&w->rig, SIM_HOUR);
+    rig_fini(&w->rig);
+}
+
+Test(fleet_random, conserves_and_stays_consistent)
+{
+    struct world *w = calloc(1, sizeof *w);
+    uint64_t worlds = getenv("HEADROOM_LONG") ? 10000 : 1000;
+    for (uint64_t seed = 0; seed < worlds; seed++)
+        play(w, seed * 7919 + 5);
+    cr_assert(w->granted > 5 * worlds && w->evicted > worlds, "%u granted, %u evicted", w->granted,
+              w->evicted);
+    cr_assert(w->abandoned > worlds / 2 && w->shared > worlds / 10, "%u abandoned, %u shared",
+              w->abandoned, w->shared);
+    free(w);
+}

@@ -1,0 +1,173 @@
+/* The rig and its toys; toy_fleet.h says what they do. */
+#include "toy_fleet.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rig_check(void *rig)
+{
+    struct rig *r = rig;
+    r->checks++;
+    if (!ledger_conserves(r->ledger, engine_now(r->engine)))
+        cr_assert_fail("the ledger does not conserve");
+    if (!fleet_consistent(r->fleet))
+        cr_assert_fail("the fleet is not consistent");
+}
+
+void rig_init_groups(struct rig *r, const struct node_group *groups, size_t n,
+                     const struct reclaim_plan *reclaim, uint64_t seed)
+{
+    const struct fleet_plan plan = {.groups = groups, .n_groups = n, .reclaim = *reclaim};
+    memset(r, 0, sizeof *r);
+    r->engine = engine_new();
+    r->ledger = ledger_new(TOY_MAX + 1, fleet_plan_gpus(&plan), 0, SIM_DAY, SIM_HOUR);
+    r->fleet = fleet_new(&plan, r->engine, r->ledger, seed, 0);
+    cr_assert(r->engine && r->ledger && r->fleet);
+    engine_check_set(r->engine, rig_check, r);
+}
+
+void rig_init(struct rig *r, const struct rig_plan *plan)
+{
+    const struct node_group group = {.nodes = plan->nodes, .gpus_per_node = plan->gpus_per_node};
+    const struct reclaim_plan reclaim = {
+        .victims = plan->victims,
+        .grace_ns = plan->grace_ns,
+        .teardown = {.kind = DIST_FIXED, .mean_s = plan->teardown_s},
+        .scrub = {.kind = DIST_FIXED, .mean_s = plan->scrub_s},
+    };
+    rig_init_groups(r, &group, 1, &reclaim, 1);
+}
+
+void rig_fini(struct rig *r)
+{
+    rig_check(r);
+    fleet_free(r->fleet);
+    ledger_free(r->ledger);
+    engine_free(r->engine);
+    for (uint32_t i = 0; i < r->n_toys; i++)
+        free(r->toys[i]);
+}
+
+/* ---- a toy's callbacks ---- */
+
+static void note(struct toy_event *log, uint32_t *n, lease_id l, simtime_ns now)
+{
+    cr_assert_lt(*n, TOY_LOG);
+    log[(*n)++] = (struct toy_event){l, now};
+}
+
+static void schedule(void *self, simtime_ns now)
+{
+    struct toy *t = self;
+    t->n_turns++;
+    if (t->turn)
+        t->turn(t, now);
+}
+
+static void granted(void *self, lease_id l, simtime_ns now)
+{
+    struct toy *t = self;
+    note(t->granted, &t->n_granted, l, now);
+    if (t->on_granted)
+        t->on_granted(t, l, now);
+}
+
+static void evict(void *self, lease_id l, simtime_ns now, simtime_ns grace)
+{
+    struct toy *t = self;
+    simtime_ns stop = t->stop_ns < grace ? t->stop_ns : grace;
+    note(t->evicted, &t->n_evicted, l, now);
+    fleet_stop_at(t->rig->fleet, l, now + stop, t->save_ns < stop ? t->save_ns : stop);
+    if (t->on_evict)
+        t->on_evict(t, l, now);
+}
+
+static uint64_t loss(void *self, lease_id l, simtime_ns now)
+{
+    (void)now;
+    struct toy *t = self;
+    return t->loss ? t->loss[fleet_lease_tag(t->rig->fleet, l)] : 0;
+}
+
+static uint32_t waiting_share(void *self)
+{
+    return ((struct toy *)self)->share;
+}
+
+static void released(void *self, lease_id l, simtime_ns now)
+{
+    struct toy *t = self;
+    note(t->released, &t->n_released, l, now);
+}
+
+struct toy *rig_add(struct rig *r, const struct quota *q)
+{
+    struct toy *t = calloc(1, sizeof *t);
+    const struct claimant_ops ops = {t, schedule, granted, evict, loss, waiting_share, released};
+    char name[] = "toy-0";
+    cr_assert(t && r->n_toys < TOY_MAX);
+    name[4] = (char)('0' + r->n_toys);
+    t->rig = r;
+    t->stop_ns = SIM_NEVER;
+    cr_assert_eq(fleet_claimant_add(r->fleet, name, q, &ops, &t->number), HR_OK);
+    cr_assert_eq(t->number, r->n_toys);
+    r->toys[r->n_toys++] = t;
+    return t;
+}
+
+void rig_run(struct rig *r, simtime_ns t)
+{
+    cr_assert_eq(engine_run(r->engine, t), HR_OK);
+    while (engine_step(r->engine, t + 1))
+        continue;
+    rig_check(r);
+}
+
+lease_id toy_acquire(struct toy *t, enum shape_kind kind, uint32_t gpus, enum gpu_state s,
+                     uint32_t tag)
+{
+    const struct shape shape = {gpus, kind};
+    lease_id l = LEASE_NONE;
+    cr_assert_eq(fleet_acquire(t->rig->fleet, t->number, &shape, s, tag, &l), GRANT_OK);
+    return l;
+}
+
+lease_id toy_reclaim(struct toy *t, enum shape_kind kind, uint32_t gpus)
+{
+    const struct shape shape = {gpus, kind};
+    lease_id l = LEASE_NONE;
+    cr_assert_eq(fleet_reclaim(t->rig->fleet, t->number, &shape, 0, 0, &l), GRANT_OK);
+    return l;
+}
+
+/* Asks; what would be granted is taken. */
+enum grant toy_try_acquire(struct toy *t, enum shape_kind kind, uint32_t gpus)
+{
+    const struct shape shape = {gpus, kind};
+    lease_id l;
+    enum grant would = fleet_would(t->rig->fleet, t->number, &shape);
+    enum grant g = fleet_acquire(t->rig->fleet, t->number, &shape, GPU_TRAINING, 0, &l);
+    cr_assert_eq(would, g);
+    return g;
+}
+
+enum grant toy_try_reclaim(struct toy *t, enum shape_kind kind, uint32_t gpus)
+{
+    const struct shape shape = {gpus, kind};
+    lease_id l;
+    return fleet_reclaim(t->rig->fleet, t->number, &shape, 0, 0, &l);
+}
+
+uint64_t rig_shares(const struct rig *r, const struct toy *owner, enum gpu_state s)
+{
+    return ledger_shares(r->ledger, owner ? owner->number + 1 : LEDGER_NOBODY, s);
+}
+
+const struct reclaim_row *rig_row(const struct rig *r, size_t i)
+{
+    size_t n;
+    const struct reclaim_row *rows = fleet_reclaims(r->fleet, &n);
+    cr_assert_lt(i, n);
+    return &rows[i];
+}
