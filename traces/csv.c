@@ -38,7 +38,8 @@ static enum csv_status finish(struct csv_row *row, const char *end, size_t n, bo
     return after ? CSV_AFTER : CSV_ROW;
 }
 
-/* The closing quote of the field whose text starts at p; NULL when there is none before end. */
+/* The closing quote of the field whose text starts at p; the NUL byte that comes before it; end
+ * when there is neither. */
 static const char *closing_quote(const struct csv_dialect *d, const char *p, const char *end,
                                  struct csv_row *row, bool *doubled)
 {
@@ -54,12 +55,10 @@ static const char *closing_quote(const struct csv_dialect *d, const char *p, con
         uint8_t class = d->class_of[(unsigned char)*p];
         row->high |= class == HIGH;
         row->n_lines += *p == '\n';
-        if (class == NUL) {
-            row->at = p;
-            return NULL;
-        }
+        if (class == NUL)
+            return p;
     }
-    return NULL;
+    return end;
 }
 
 /* Next delimiter, line end or NUL at or after p; end when there is none. */
@@ -84,11 +83,13 @@ static enum csv_status quoted(const struct csv_dialect *d, const char **p, const
     const char *open = *p;
     bool doubled = false;
     const char *close = closing_quote(d, open + 1, end, row, &doubled);
-    if (close == NULL && row->at != NULL)
-        return CSV_NUL;
-    if (close == NULL || (close + 1 == end && !last)) {
+    if (close == end || (close + 1 == end && !last)) {
         row->at = open;
         return last ? CSV_UNCLOSED : CSV_MORE;
+    }
+    if (*close == '\0') {
+        row->at = close;
+        return CSV_NUL;
     }
     add_field(row, open + 1, close, doubled);
     const char *stop = scan(d, close + 1, end, row);

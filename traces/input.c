@@ -120,6 +120,8 @@ static enum hr_err start_gzip(struct input *in)
 static enum hr_err refuse(const char *path, struct diag_place place, const char *source,
                           struct diags *diags, const char *what)
 {
+    if (place.file == NULL)
+        place.file = path;
     diags_add(diags, DIAG_ERROR, place, source, NULL, "cannot read trace '%s': %s", path, what);
     return HR_INPUT;
 }

@@ -36,6 +36,9 @@ static char *copy_line(const char *start, const char *stop)
 }
 
 static void add_at(struct reader *r, enum diag_level level, const char *at, const char *format,
+                   va_list args) __attribute__((format(printf, 4, 0)));
+
+static void add_at(struct reader *r, enum diag_level level, const char *at, const char *format,
                    va_list args)
 {
     char text[512];

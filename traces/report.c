@@ -157,7 +157,7 @@ static enum hr_err nothing_left(const struct trace_report *report, const struct 
         if (report->dropped[i] > report->dropped[most])
             most = i;
     at.line = 0;
-    diags_add(r->diags, DIAG_ERROR, at, NULL, NULL, "no %s is left of %llu rows: %llu have %s",
+    diags_add(r->diags, DIAG_ERROR, at, NULL, NULL, "no %s is left of %llu rows: %llu dropped (%s)",
               what, (unsigned long long)r->n_rows, (unsigned long long)report->dropped[most],
               trace_drops[most].doc);
     return HR_INPUT;

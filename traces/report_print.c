@@ -164,8 +164,7 @@ static void print_times(const struct trace_report *r, FILE *out)
         fprintf(out, "\n  rate       %.4g %s", r->rate_per_s * (requests ? 1 : 3600),
                 requests ? "requests/s" : "jobs/h");
     if (r->peak_to_mean > 0)
-        fprintf(out, ", busiest %s %.3g times the mean", requests ? "minute" : "hour",
-                r->peak_to_mean);
+        fprintf(out, ", busiest %s %.3gx the mean", requests ? "minute" : "hour", r->peak_to_mean);
     if (r->gap_cv > 0)
         fprintf(out, ", CV of gaps %.3g", r->gap_cv);
     fprintf(out, "\n");
@@ -178,6 +177,25 @@ static void print_quantiles(const char *name, const struct trace_quantiles *q, F
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         fprintf(out, values[i] < 1000 ? " %10.4g" : " %10.0f", values[i]);
     fprintf(out, "\n");
+}
+
+/* Breaks at blanks, so that no line is longer than 80 columns unless a word is. */
+static void print_wrapped(const char *label, const char *text, FILE *out)
+{
+    enum { WIDTH = 66 };
+    while (*text != '\0') {
+        size_t n = strlen(text);
+        if (n > WIDTH) {
+            for (n = WIDTH; n > 0 && text[n] != ' ';)
+                n--;
+            if (n == 0)
+                n = strcspn(text, " ");
+        }
+        fprintf(out, "  %-10s %.*s\n", label, (int)n, text);
+        text += n;
+        text += *text == ' ';
+        label = "";
+    }
 }
 
 static void print_jobs(const struct trace_report *r, double fleet_gpus, FILE *out)
@@ -207,27 +225,7 @@ static void print_jobs(const struct trace_report *r, double fleet_gpus, FILE *ou
     fprintf(out, "  load       %.3g %% of %.6g GPUs (%.6g GPU-hours)\n", load.share * 100,
             fleet_gpus, load.fleet_gpu_hours);
     if (load.warning != NULL)
-        fprintf(out, "  warning    %s\n", load.warning);
-}
-
-/* Breaks at blanks, so that no line is longer than 80 columns unless a word is. */
-static void print_note(const char *text, FILE *out)
-{
-    enum { WIDTH = 66 };
-    const char *label = "note";
-    while (*text != '\0') {
-        size_t n = strlen(text);
-        if (n > WIDTH) {
-            for (n = WIDTH; n > 0 && text[n] != ' ';)
-                n--;
-            if (n == 0)
-                n = strcspn(text, " ");
-        }
-        fprintf(out, "  %-10s %.*s\n", label, (int)n, text);
-        text += n;
-        text += *text == ' ';
-        label = "";
-    }
+        print_wrapped("warning", load.warning, out);
 }
 
 void trace_report_print(const struct trace_report *r, double fleet_gpus, FILE *out)
@@ -243,5 +241,5 @@ void trace_report_print(const struct trace_report *r, double fleet_gpus, FILE *o
         print_jobs(r, fleet_gpus, out);
     }
     for (size_t i = 0; i < r->n_notes; i++)
-        print_note(r->notes[i], out);
+        print_wrapped("note", r->notes[i], out);
 }

@@ -6,7 +6,12 @@
 
 #include <math.h>
 
-#define NEAR(a, b, tolerance) cr_assert(fabs((a) - (b)) <= (tolerance), "%.9g, not %.9g", (a), (b))
+static void near(double a, double b, double tolerance, int line)
+{
+    cr_assert(fabs(a - b) <= tolerance, "line %d: %.9g, not %.9g", line, a, b);
+}
+
+#define NEAR(a, b, tolerance) near((a), (b), (tolerance), __LINE__)
 
 struct request_facts {
     const char *path, *sha256;
