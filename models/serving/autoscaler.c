@@ -21,7 +21,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const scaler_metric_names[SCALER_METRICS] = {"in_flight", "request_rate"};
+const char *const scaler_metric_names[SCALER_METRICS] = {"in-flight", "request-rate"};
 
 struct sample {
     simtime_ns at_ns;

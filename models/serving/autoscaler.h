@@ -36,9 +36,10 @@ struct autoscaler; /* opaque: a ring of past wishes and of metric integrals */
 struct autoscaler *autoscaler_new(const struct autoscaler_plan *plan);
 void autoscaler_free(struct autoscaler *a);
 
-/* One tick. metric_integral: the running integral of the metric since t = 0: requests arrived so
- * far (request rate), or request-seconds in flight (in flight). Returns the wanted number of
- * replicas. */
+/* One tick, at least a period after the last one; the replicas found at the first are the wish of
+ * t = 0, and what a disabled scaler keeps. metric_integral: the running integral of the metric
+ * since t = 0: requests arrived so far (request rate), or request-seconds in flight (in flight).
+ * Returns the wanted number of replicas. */
 uint32_t autoscaler_tick(struct autoscaler *a, simtime_ns now, double metric_integral,
                          uint32_t current);
 

@@ -1,37 +1,32 @@
-/* Router: the lowest-numbered replica with fewest requests, in a minimum tree of fan-out 16.
+/* Router: the replica with fewest requests, lowest number first, in a binary minimum tree.
  *
- * Level 0 holds one count per replica number, UINT32_MAX where the replica is not eligible; entry i
- * of level k + 1 is the minimum of entries 16 i .. 16 i + 15 of level k; the last level has one
- * entry. Sixteen counts are one cache line, and 10,000 replicas take 43 KB in four levels.
+ * A leaf holds count << 32 | number, or UINT64_MAX where that number is not eligible; a node holds
+ * the smaller of its two children, so the root names the replica to pick. Node i has the children
+ * 2 i and 2 i + 1; replica number k is leaf capacity + k, capacity being a power of two.
  *
- *   update   climbs while the minimum above changes. A node is scanned only when its own minimum
- *            went up, and the scan ends at once where another replica has the same count.
- *   pick     descends to the first entry that equals the minimum: the lowest number.
- *
- * Nothing is allocated after router_add, and counts may be any size. Random routing keeps a dense
- * list of eligible replicas beside the tree, which then serves scale-down only. */
+ * An update climbs to the root, always: which levels would change is a coin toss, and a wrong guess
+ * by the processor costs more than the climb, whose loads do not wait for each other. Nothing is
+ * allocated after router_add, and counts may be any size. Random routing keeps a dense list of
+ * eligible replicas beside the tree, which then serves scale-down only. */
 #include "models/serving/router.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define FANOUT_BITS 4
-#define FANOUT      (1u << FANOUT_BITS)
-#define MAX_LEVELS  9 /* 16^8 = 2^32 */
-#define ABSENT      UINT32_MAX
+#define ABSENT       UINT64_MAX
+#define MIN_CAPACITY 16
+#define MAX_CAPACITY (UINT32_C(1) << 30)
 
-const char *const router_kind_names[ROUTER_KINDS] = {"least_outstanding", "shared_queue", "random"};
+const char *const router_kind_names[ROUTER_KINDS] = {"least-outstanding", "shared-queue", "random"};
 
 struct router {
     enum router_kind kind;
     uint32_t limit;
-    uint32_t n_levels;           /* 0: no room yet */
-    uint32_t capacity;           /* replica numbers there is room for */
-    uint32_t n_eligible;         /* replicas in the tree */
-    uint32_t *level[MAX_LEVELS]; /* all inside one block, owned through level[0] */
-    uint32_t *eligible, *place;  /* random only, owned: the list, and where a number stands in it */
-    struct rng stream;           /* random only */
+    uint32_t capacity; /* replica numbers there is room for: 0 or a power of two */
+    uint32_t n_eligible;
+    uint64_t *tree;             /* owned; [2 * capacity], entry 0 unused */
+    uint32_t *eligible, *place; /* random, owned: the list, and where a number stands in it */
+    struct rng stream;          /* random */
 };
 
 struct router *router_new(enum router_kind kind, uint32_t limit, const struct rng *stream)
@@ -50,114 +45,93 @@ void router_free(struct router *r)
 {
     if (r == NULL)
         return;
-    free(r->level[0]);
+    free(r->tree);
     free(r->eligible);
     free(r->place);
     free(r);
 }
 
-static uint32_t node_min(const uint32_t *node)
+static uint64_t key_of(uint32_t replica, uint32_t count)
 {
-    uint32_t min = node[0];
-    for (uint32_t i = 1; i < FANOUT; i++)
-        min = node[i] < min ? node[i] : min;
-    return min;
+    return (uint64_t)count << 32 | replica;
 }
 
-/* Room for a minimum tree over capacity counts, all absent. */
-static bool tree_alloc(uint32_t *level[MAX_LEVELS], uint32_t *n_levels, size_t capacity)
+static uint64_t lesser(uint64_t a, uint64_t b)
 {
-    size_t size[MAX_LEVELS], total = 0;
-    uint32_t n = 0;
-    for (size_t entries = capacity;; entries = (entries + FANOUT - 1) / FANOUT) {
-        size[n] = (entries + FANOUT - 1) / FANOUT * FANOUT;
-        total += size[n++];
-        if (entries == 1)
-            break;
-    }
-    uint32_t *block = aligned_alloc(FANOUT * sizeof *block, total * sizeof *block);
-    if (block == NULL)
-        return false;
-    memset(block, 0xff, total * sizeof *block); /* ABSENT */
-    for (uint32_t k = 0; k < n; block += size[k++])
-        level[k] = block;
-    *n_levels = n;
-    return true;
+    return a < b ? a : b;
 }
 
-/* Grows the tree and the list so that replica has a place; unchanged when memory is out. */
+static enum hr_err list_reserve(struct router *r, uint32_t capacity)
+{
+    uint32_t *eligible = realloc(r->eligible, capacity * sizeof *eligible);
+    if (eligible == NULL)
+        return HR_NOMEM;
+    r->eligible = eligible;
+    uint32_t *place = realloc(r->place, capacity * sizeof *place);
+    if (place == NULL)
+        return HR_NOMEM;
+    r->place = place;
+    return HR_OK;
+}
+
+/* Makes room for a replica number; nothing has changed when it fails. */
 static enum hr_err router_reserve(struct router *r, uint32_t replica)
 {
     if (replica < r->capacity)
         return HR_OK;
-    uint64_t capacity = r->capacity < FANOUT ? FANOUT : r->capacity;
+    if (replica >= MAX_CAPACITY)
+        return HR_LIMIT;
+    uint32_t capacity = r->capacity ? r->capacity : MIN_CAPACITY;
     while (capacity <= replica)
         capacity *= 2;
-    if (capacity > (uint64_t)1 << 31)
-        return HR_LIMIT;
-    if (r->kind == ROUTER_RANDOM) {
-        uint32_t *eligible = realloc(r->eligible, capacity * sizeof *eligible);
-        if (eligible == NULL)
-            return HR_NOMEM;
-        r->eligible = eligible;
-        uint32_t *place = realloc(r->place, capacity * sizeof *place);
-        if (place == NULL)
-            return HR_NOMEM;
-        r->place = place;
-    }
-    uint32_t *level[MAX_LEVELS], n_levels;
-    if (!tree_alloc(level, &n_levels, capacity))
+    if (r->kind == ROUTER_RANDOM)
+        TRY(list_reserve(r, capacity));
+    uint64_t *tree = malloc(2 * (size_t)capacity * sizeof *tree);
+    if (tree == NULL)
         return HR_NOMEM;
-    if (r->n_levels > 0)
-        memcpy(level[0], r->level[0], r->capacity * sizeof *level[0]);
-    for (uint32_t k = 1; k < n_levels; k++)
-        for (size_t i = 0; i << (FANOUT_BITS * k) < capacity; i++)
-            level[k][i] = node_min(&level[k - 1][i * FANOUT]);
-    free(r->level[0]);
-    memcpy(r->level, level, sizeof level);
-    r->n_levels = n_levels;
-    r->capacity = (uint32_t)capacity;
+    for (uint32_t i = 0; i < capacity; i++)
+        tree[capacity + i] = i < r->capacity ? r->tree[r->capacity + i] : ABSENT;
+    for (uint32_t i = capacity - 1; i > 0; i--)
+        tree[i] = lesser(tree[2 * i], tree[2 * i + 1]);
+    free(r->tree);
+    r->tree = tree;
+    r->capacity = capacity;
     return HR_OK;
 }
 
-/* Sets a count and repairs the minima above it. */
-static void tree_set(struct router *r, uint32_t replica, uint32_t count)
+static void tree_set(struct router *r, uint32_t replica, uint64_t key)
 {
-    uint32_t was = r->level[0][replica], i = replica;
-    r->level[0][replica] = count;
-    for (uint32_t k = 1; k < r->n_levels; k++) {
-        const uint32_t *node = &r->level[k - 1][i & ~(FANOUT - 1)];
-        i >>= FANOUT_BITS;
-        uint32_t *min = &r->level[k][i], old = *min;
-        if (count > old) {
-            if (was != old)
-                return;
-            count = node_min(node);
-        }
-        if (count == old)
-            return;
-        *min = count;
-        was = old;
+    uint64_t *tree = r->tree;
+    uint32_t i = r->capacity + replica;
+    tree[i] = key;
+    while (i > 1) {
+        key = lesser(key, tree[i ^ 1]);
+        i /= 2;
+        tree[i] = key;
     }
+}
+
+static bool is_eligible(const struct router *r, uint32_t replica)
+{
+    return replica < r->capacity && r->tree[r->capacity + replica] != ABSENT;
 }
 
 enum hr_err router_add(struct router *r, uint32_t replica, uint32_t count)
 {
-    assert(count < ABSENT);
+    assert(!is_eligible(r, replica));
     TRY(router_reserve(r, replica));
-    assert(r->level[0][replica] == ABSENT);
     if (r->kind == ROUTER_RANDOM) {
         r->place[replica] = r->n_eligible;
         r->eligible[r->n_eligible] = replica;
     }
     r->n_eligible++;
-    tree_set(r, replica, count);
+    tree_set(r, replica, key_of(replica, count));
     return HR_OK;
 }
 
 void router_remove(struct router *r, uint32_t replica)
 {
-    assert(replica < r->capacity && r->level[0][replica] != ABSENT);
+    assert(is_eligible(r, replica));
     r->n_eligible--;
     if (r->kind == ROUTER_RANDOM) {
         uint32_t last = r->eligible[r->n_eligible];
@@ -169,13 +143,8 @@ void router_remove(struct router *r, uint32_t replica)
 
 void router_update(struct router *r, uint32_t replica, uint32_t count)
 {
-    assert(replica < r->capacity && r->level[0][replica] != ABSENT && count < ABSENT);
-    tree_set(r, replica, count);
-}
-
-static uint32_t fewest(const struct router *r)
-{
-    return r->n_levels == 0 ? ABSENT : r->level[r->n_levels - 1][0];
+    assert(is_eligible(r, replica));
+    tree_set(r, replica, key_of(replica, count));
 }
 
 uint32_t router_pick(struct router *r)
@@ -184,28 +153,21 @@ uint32_t router_pick(struct router *r)
         return ROUTER_NONE;
     if (r->kind == ROUTER_RANDOM)
         return r->eligible[rng_below(&r->stream, r->n_eligible)];
-    uint32_t min = fewest(r), i = 0;
-    if (r->kind == ROUTER_SHARED_QUEUE && min >= r->limit)
+    uint64_t first = r->tree[1];
+    if (r->kind == ROUTER_SHARED_QUEUE && first >> 32 >= r->limit)
         return ROUTER_NONE;
-    for (uint32_t k = r->n_levels - 1; k-- > 0;) {
-        i <<= FANOUT_BITS;
-        while (r->level[k][i] != min)
-            i++;
-    }
-    return i;
+    return (uint32_t)first;
 }
 
 uint32_t router_least_highest(const struct router *r)
 {
     if (r->n_eligible == 0)
         return ROUTER_NONE;
-    uint32_t min = fewest(r), i = 0;
-    for (uint32_t k = r->n_levels - 1; k-- > 0;) {
-        i = (i << FANOUT_BITS) + FANOUT - 1;
-        while (r->level[k][i] != min)
-            i--;
-    }
-    return i;
+    uint64_t fewest = r->tree[1] >> 32;
+    uint32_t i = 1;
+    while (i < r->capacity)
+        i = 2 * i + (r->tree[2 * i + 1] >> 32 == fewest);
+    return i - r->capacity;
 }
 
 uint32_t router_eligible(const struct router *r)

@@ -3,8 +3,8 @@
  * A request belongs to the window of its arrival. It is late for an objective when above the
  * threshold, or dropped, timed out, refused or lost. A window breaches an objective at percentile p
  * when late > (1 - p) requests, in integers (p in parts per million); a window without requests
- * neither breaches nor counts. Windows are closed in order once no request of theirs is open, so
- * memory is bounded by what is in flight. */
+ * neither breaches nor counts. A window is closed once a later one has begun and no request of its
+ * is open, so memory is bounded by what is in flight. Arrivals come in order of time. */
 #ifndef HEADROOM_MODELS_SERVING_SLO_H
 #define HEADROOM_MODELS_SERVING_SLO_H
 

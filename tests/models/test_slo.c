@@ -146,7 +146,7 @@ static size_t make_rows(struct row *rows, size_t n, double mean_gap_s, simtime_n
         row->has_tpot = steps > 0;
         row->ttft = sim_time_from_s(ttft);
         simtime_ns e2e = row->ttft + (steps ? sim_time_from_s(rest) : 0);
-        row->tpot = steps ? (e2e - row->ttft) / steps : 0;
+        row->tpot = steps ? (e2e - row->ttft) / steps : SIM_HOUR; /* to be ignored */
         row->end = at + (row->fate == SLO_TOO_LONG ? 0 : e2e);
         if (row->end >= run_end) {
             row->end = SIM_NEVER;
@@ -324,7 +324,7 @@ Test(slo, refused_dropped_and_timed_out_are_late_in_all)
     for (int f = 0; f < SLO_FATES; f++)
         arrive(s, f);
     for (int f = 0; f < SLO_FATES; f++)
-        slo_ended(s, f, f, 1, false, 0, 1);
+        slo_ended(s, f, f, 1, false, SIM_HOUR, 1);
     slo_finish(s);
     const struct slo_totals *t = slo_totals(s);
     cr_assert_eq(t->requests, (uint64_t)SLO_FATES);
