@@ -2,9 +2,12 @@
  *
  * scale k superposes floor(k) copies of the trace, each from its own offset (copy 0 of replication
  * 0 at 0, the others uniform), and a thinned copy for the rest. speed s divides the gaps. A looped
- * trace repeats after span + mean gap. The envelope and the events form one rate factor g(t);
- * copies are made for scale * max g and one uniform per request thins them to g(t) / max g. The
- * whole source holds one cursor per copy: memory does not grow with the length of a run. */
+ * trace repeats after span + mean gap; unlooped, the source ends after one such period, in which
+ * each copy has played each row once, those before its offset last. The envelope and the events
+ * form one rate factor g(t); copies are made for scale * max g and one uniform per request thins
+ * them to g(t) / max g. The whole source holds one cursor per copy: memory does not grow with the
+ * length of a run. Gamma and even arrivals are not thinned but laid out on the integral of g, which
+ * keeps their spacing. */
 #ifndef HEADROOM_MODELS_SERVING_TRAFFIC_H
 #define HEADROOM_MODELS_SERVING_TRAFFIC_H
 
@@ -66,7 +69,8 @@ struct traffic_plan {
 /* The rate factor g(t) of envelope and events. */
 double traffic_factor(const struct traffic_plan *p, simtime_ns t);
 
-/* An upper bound of g over [0, horizon), attained or nearly so (used for thinning). */
+/* An upper bound of g over [0, horizon), at most one part in a thousand above its maximum and equal
+ * to it while no more than one function of it moves at a time; used for thinning. */
 double traffic_factor_max(const struct traffic_plan *p, simtime_ns horizon);
 
 /* Mean requests per second before the envelope. */
@@ -75,8 +79,9 @@ double traffic_base_rate(const struct traffic_plan *p);
 /* Mean prompt and output tokens, of the trace or the generator. */
 void traffic_mean_tokens(const struct traffic_plan *p, double *prompt, double *output);
 
-/* A source over [0, horizon). The streams it needs are made from (seed, replication, entity).
- * The plan and the trace must outlive it. */
+/* A source over [0, horizon), which is finite. HR_INPUT: a rate, scale, speed, cv or length without
+ * meaning, or a trace without rows, or looped without length. The streams it needs are made from
+ * (seed, replication, entity). The plan and the trace must outlive it. */
 enum hr_err traffic_source_new(const struct traffic_plan *p, uint64_t seed, uint32_t replication,
                                const char *entity, simtime_ns horizon, struct request_source *out);
 
