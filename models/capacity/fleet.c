@@ -256,6 +256,16 @@ uint32_t fleet_free_gpus(const struct fleet *f)
     return f->nodes.n_free;
 }
 
+uint32_t fleet_coming_gpus(const struct fleet *f)
+{
+    return (uint32_t)(f->n_incoming - f->n_claimed);
+}
+
+simtime_ns fleet_grace_ns(const struct fleet *f)
+{
+    return f->plan.grace_ns;
+}
+
 uint32_t fleet_usage(const struct fleet *f, uint32_t claimant)
 {
     return f->claimants.items[claimant].usage;

@@ -220,6 +220,8 @@ void fleet_busy_set(struct fleet *f, uint32_t claimant, uint32_t gpus);
 
 uint32_t fleet_gpus(const struct fleet *f);
 uint32_t fleet_free_gpus(const struct fleet *f);
+uint32_t fleet_coming_gpus(const struct fleet *f); /* of stopping leases, claimed by no start */
+simtime_ns fleet_grace_ns(const struct fleet *f);  /* the plan's: what evict() will be given */
 uint32_t fleet_usage(const struct fleet *f, uint32_t claimant); /* every owned state */
 const struct quota *fleet_quota(const struct fleet *f, uint32_t claimant);
 uint32_t fleet_lease_tag(const struct fleet *f, lease_id l);
