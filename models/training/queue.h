@@ -53,13 +53,14 @@ enum job_outcome { OUTCOME_DONE, OUTCOME_CENSORED, OUTCOME_WAITING, OUTCOME_REFU
 extern const char *const job_outcome_names[OUTCOMES];
 
 struct job_row {
-    uint64_t number; /* order of submission in the run */
+    uint64_t number; /* order of submission; recorded jobs and backlog gangs count apart */
     const char *id;  /* trace name, or "backlog"; borrowed from the trace */
     uint32_t claimant;
     uint32_t gpus;
     bool backlog;
     enum job_outcome outcome;
-    simtime_ns submit_ns, first_start_ns, end_ns;   /* SIM_NEVER where not reached */
+    simtime_ns submit_ns, first_start_ns, end_ns;   /* SIM_NEVER where not reached; a backlog gang
+                                                       is submitted when it is drawn */
     simtime_ns work_ns;                             /* asked for */
     simtime_ns done_ns;                             /* work kept */
     simtime_ns lost_ns;                             /* work and saves lost, wall time of the gang */
@@ -67,21 +68,25 @@ struct job_row {
     uint32_t preemptions;
 };
 
+/* Of recorded jobs submitted in the measured part, except where said otherwise:
+ * submitted = done + refused + censored + waiting. */
 struct queue_totals {
-    uint64_t submitted, started, done, refused, preemptions, backlog_done;
-    uint64_t censored, waiting; /* at the end */
+    uint64_t submitted, started, done, refused;
+    uint64_t preemptions;       /* evictions in the measured part, of any gang */
+    uint64_t backlog_done;      /* backlog gangs that started in the measured part */
+    uint64_t censored, waiting; /* at the end: running; in the queue or giving up their GPUs */
 };
 
 struct training; /* opaque */
 
-/* Adds itself to the fleet as a claimant. job_done (may be NULL) is called for each row as it is
- * final: jobs that arrived in the measured part [start, end), and backlog gangs that started in it.
- */
+/* job (may be NULL) is called for each row as it is final: jobs that arrived in the measured part
+ * [start, end), and backlog gangs that started in it. */
 struct training_sink {
     void *self;
     void (*job)(void *self, const struct job_row *row);
 };
 
+/* Adds itself to the fleet as a claimant. The plan must outlive it; sink may be NULL. */
 enum hr_err training_new(const struct queue_plan *plan, struct engine *engine, struct fleet *fleet,
                          struct ledger *ledger, uint64_t seed, uint32_t replication,
                          simtime_ns start, simtime_ns end, const struct training_sink *sink,

@@ -1,0 +1,96 @@
+/* Where gangs come from: the recorded jobs as they are submitted, the backlog as it is drawn. */
+#include "models/training/queue_internal.h"
+
+/* GPUs a gang needs in one node: all of them, or one where it may be spread over any free GPUs. */
+static uint32_t node_share(const struct training *t, uint32_t gpus)
+{
+    const struct shape in_one = {gpus, SHAPE_ONE_NODE};
+    bool spreads = t->plan->placement == SHAPE_ANY ||
+                   (t->plan->placement == SHAPE_PREFER_WHOLE &&
+                    fleet_would(t->fleet, t->claimant, &in_one) == GRANT_NEVER);
+    return spreads ? 1 : gpus;
+}
+
+static bool add_gang(struct training *t, const struct job_row *row, uint32_t *g)
+{
+    if (!gang_new(t, row, g)) {
+        training_fail(t, HR_NOMEM);
+        return false;
+    }
+    t->gangs.items[*g].share = node_share(t, row->gpus);
+    return true;
+}
+
+static simtime_ns scaled(simtime_ns t, double factor)
+{
+    return factor == 1 ? t : sim_time_from_s(sim_time_to_s(t) * factor);
+}
+
+static void submit(struct training *t, const struct job *job, simtime_ns now)
+{
+    const struct job_row row = {
+        .number = t->n_jobs++,
+        .id = job->id,
+        .claimant = t->claimant,
+        .gpus = job->gpus,
+        .submit_ns = now,
+        .work_ns = scaled(job->work_ns, t->plan->work_factor),
+    };
+    uint32_t g;
+    if (!add_gang(t, &row, &g))
+        return;
+    struct gang *gang = &t->gangs.items[g];
+    if (job->limit_ns != JOB_UNSET)
+        gang->limit_ns = scaled(job->limit_ns, t->plan->work_factor);
+    if (job->checkpoint_ns != JOB_UNSET) {
+        const struct checkpoint_plan own = {.interval_ns = job->checkpoint_ns};
+        gang->interval_ns = checkpoint_interval(&own, job->gpus);
+    }
+    t->totals.submitted += now >= t->start_ns && now < t->end_ns;
+    const struct shape shape = gang_shape(t, g);
+    if (fleet_would(t->fleet, t->claimant, &shape) == GRANT_NEVER) {
+        gang_close(t, g, OUTCOME_REFUSED);
+        return;
+    }
+    gang_wait(t, g, now);
+    fleet_want_pass(t->fleet); /* even far behind: what is stranded may change */
+}
+
+simtime_ns intake_arrive(void *ctx)
+{
+    struct training *t = ctx;
+    submit(t, job_replay_job(&t->replay), t->replay.at_ns);
+    job_replay_advance(&t->replay);
+    return t->replay.at_ns;
+}
+
+/* Asked when the first is drawn: by then every claimant's quota is known. */
+static void leave_out_impossible(struct training *t)
+{
+    for (size_t i = 0; i < t->backlog.n_classes; i++) {
+        const struct shape shape = {t->backlog.classes[i].gpus, t->plan->placement};
+        if (fleet_would(t->fleet, t->claimant, &shape) == GRANT_NEVER)
+            backlog_leave_out(&t->backlog, i);
+    }
+}
+
+bool intake_draw(struct training *t, simtime_ns now)
+{
+    if (t->n_backlog == 0)
+        leave_out_impossible(t);
+    if (!t->backlog.active)
+        return false;
+    struct job_row row = {
+        .number = t->n_backlog++,
+        .id = "backlog",
+        .claimant = t->claimant,
+        .backlog = true,
+        .submit_ns = now,
+    };
+    backlog_draw(&t->backlog, &row.gpus, &row.work_ns);
+    uint32_t g;
+    if (!add_gang(t, &row, &g))
+        return false;
+    gang_wait(t, g, now);
+    return t->error == HR_OK;
+}

@@ -1,0 +1,161 @@
+/* The scheduling pass: first come, first served, and EASY backfill.
+ *
+ * A pass starts gangs from the head until one does not fit. Without backfill that is all. With EASY
+ * backfill the blocked head gets a reservation (reservation.h) and the next BACKFILL_DEPTH recorded
+ * jobs, then the next BACKLOG_DEPTH gangs of the backlog are tried in order: one starts if it fits
+ * now and either ends by the reservation or uses only GPUs that the head leaves. Reservations count
+ * GPUs; whether a gang fits by shape is decided by the fleet when it starts. A pass that started
+ * nothing is not repeated before the free GPUs, the usage or the gangs of this queue change.
+ *
+ * BACKFILL_DEPTH is the number of jobs that Slurm's main scheduling logic looks at by default
+ * (default_queue_depth, slurm.conf). The backlog holds at most BACKLOG_DEPTH gangs that have never
+ * started, one without backfill: the next is drawn when a former one has started. */
+#include "models/training/queue_internal.h"
+
+#include <assert.h>
+
+enum { BACKFILL_DEPTH = 100, BACKLOG_DEPTH = 32 };
+
+/* ---- one start ---- */
+
+static void take_out(struct training *t, struct waiting *queue, size_t place)
+{
+    const struct gang *gang = &t->gangs.items[waiting_at(queue, place)];
+    demand_remove(&t->demand, gang->share, gang->row.gpus);
+    waiting_remove(queue, place);
+    t->blocked.known = false;
+}
+
+static bool acquire(struct training *t, struct waiting *queue, size_t place, simtime_ns now,
+                    enum grant *grant)
+{
+    uint32_t g = waiting_at(queue, place);
+    const struct shape shape = gang_shape(t, g);
+    lease_id l;
+    *grant = fleet_acquire(t->fleet, t->claimant, &shape, gang_first_state(t, g), g, &l);
+    if (*grant == GRANT_FAILED)
+        training_fail(t, HR_NOMEM);
+    if (*grant != GRANT_OK)
+        return false;
+    take_out(t, queue, place);
+    gang_start(t, g, l, now);
+    return true;
+}
+
+/* The head takes back what is its own. Its demand is seen at once: no time of detection. */
+static bool reclaim(struct training *t, struct waiting *queue)
+{
+    uint32_t g = waiting_at(queue, 0);
+    const struct quota *q = fleet_quota(t->fleet, t->claimant);
+    const struct shape shape = gang_shape(t, g);
+    uint64_t usage = (uint64_t)fleet_usage(t->fleet, t->claimant) + shape.gpus;
+    if (q->may_reclaim == RECLAIM_NEVER ||
+        (q->may_reclaim == RECLAIM_FLOOR && usage > q->floor_gpus))
+        return false;
+    t->gangs.items[g].state = GANG_ASSEMBLING;
+    lease_id l;
+    enum grant grant = fleet_reclaim(t->fleet, t->claimant, &shape, g, 0, &l);
+    if (grant == GRANT_FAILED)
+        training_fail(t, HR_NOMEM);
+    if (grant != GRANT_OK) {
+        t->gangs.items[g].state = GANG_WAITING;
+        return false;
+    }
+    take_out(t, queue, 0);
+    return true;
+}
+
+/* The queue whose first gang is next; NULL when nothing waits. */
+static struct waiting *head_queue(struct training *t, simtime_ns now)
+{
+    if (t->jobs.n > 0)
+        return &t->jobs;
+    if (t->behind.n == 0 && !intake_draw(t, now))
+        return NULL;
+    return &t->behind;
+}
+
+/* ---- EASY backfill ---- */
+
+struct backfill {
+    simtime_ns now;
+    struct reservation head;
+    uint64_t available; /* GPUs that this queue could take now, by count */
+};
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t available(const struct training *t)
+{
+    uint32_t usage = fleet_usage(t->fleet, t->claimant);
+    uint32_t ceiling = fleet_quota(t->fleet, t->claimant)->ceiling_gpus;
+    return smaller(fleet_free_gpus(t->fleet), ceiling > usage ? ceiling - usage : 0);
+}
+
+/* The same once the teardowns and scrubs that are under way are over. */
+static uint64_t available_soon(const struct training *t)
+{
+    uint64_t free = (uint64_t)fleet_free_gpus(t->fleet) + fleet_coming_gpus(t->fleet);
+    uint64_t usage = fleet_usage(t->fleet, t->claimant) -
+                     ledger_shares(t->ledger, t->claimant + 1, GPU_DRAINING);
+    uint64_t ceiling = fleet_quota(t->fleet, t->claimant)->ceiling_gpus;
+    return smaller(free, ceiling > usage ? ceiling - usage : 0);
+}
+
+/* Tries the gangs of a queue from a place on, up to depth of those that do not start. */
+static void backfill_from(struct training *t, struct waiting *queue, size_t place, size_t depth,
+                          struct backfill *b)
+{
+    for (size_t end = place + depth; place < end && b->available > 0 && t->error == HR_OK;) {
+        if (place >= queue->n && (queue == &t->jobs || !intake_draw(t, b->now)))
+            break;
+        uint32_t g = waiting_at(queue, place);
+        uint32_t gpus = t->gangs.items[g].row.gpus;
+        bool in_time = sim_time_add(b->now, gang_estimate(t, g)) <= b->head.at;
+        enum grant grant;
+        if (gpus > b->available || !(in_time || gpus <= b->head.extra) ||
+            !acquire(t, queue, place, b->now, &grant)) {
+            place++;
+            continue;
+        }
+        if (!in_time)
+            b->head.extra -= gpus;
+        b->available = available(t);
+    }
+}
+
+static void backfill(struct training *t, const struct waiting *head, simtime_ns now)
+{
+    uint32_t free = fleet_free_gpus(t->fleet), usage = fleet_usage(t->fleet, t->claimant);
+    struct blocked *seen = &t->blocked;
+    if (seen->known && seen->free_gpus == free && seen->usage == usage)
+        return;
+    uint32_t need = t->gangs.items[waiting_at(head, 0)].row.gpus;
+    struct backfill b = {.now = now, .available = available(t)};
+    b.head = reservation_make(&t->ends, now, b.available, available_soon(t), need);
+    backfill_from(t, &t->jobs, head == &t->jobs, BACKFILL_DEPTH, &b);
+    backfill_from(t, &t->behind, head == &t->behind, BACKLOG_DEPTH, &b);
+    *seen = (struct blocked){true, fleet_free_gpus(t->fleet), fleet_usage(t->fleet, t->claimant)};
+}
+
+/* ---- the pass ---- */
+
+void pass_run(void *self, simtime_ns now)
+{
+    struct training *t = self;
+    struct waiting *head;
+    while (t->error == HR_OK && (head = head_queue(t, now)) != NULL) {
+        enum grant grant;
+        if (acquire(t, head, 0, now, &grant))
+            continue;
+        assert(grant != GRANT_NEVER); /* refused at submit */
+        if ((grant == GRANT_ROOM || grant == GRANT_SHAPE) && reclaim(t, head))
+            continue;
+        if (t->plan->backfill == BACKFILL_EASY)
+            backfill(t, head, now);
+        return;
+    }
+}

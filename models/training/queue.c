@@ -1,0 +1,154 @@
+/* A training queue: the claimant, building it, the end of the run. */
+#include "models/training/queue_internal.h"
+
+#include "sim/vec.h"
+
+#include <stdlib.h>
+
+const char *const backfill_kind_names[BACKFILL_KINDS] = {"none", "easy"};
+const char *const estimate_kind_names[ESTIMATE_KINDS] = {"exact", "limit", "factor"};
+const char *const job_outcome_names[OUTCOMES] = {"done", "censored", "waiting", "refused"};
+
+/* ---- the claimant ---- */
+
+static void granted(void *self, lease_id l, simtime_ns now)
+{
+    struct training *t = self;
+    uint32_t g = fleet_lease_tag(t->fleet, l);
+    fleet_set_state(t->fleet, l, gang_first_state(t, g));
+    gang_start(t, g, l, now);
+}
+
+static void evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns)
+{
+    struct training *t = self;
+    gang_evict(t, fleet_lease_tag(t->fleet, l), now, grace_ns);
+}
+
+static uint64_t loss(void *self, lease_id l, simtime_ns now)
+{
+    const struct training *t = self;
+    return gang_loss(t, fleet_lease_tag(t->fleet, l), now);
+}
+
+static uint32_t waiting_share(void *self)
+{
+    const struct training *t = self;
+    for (size_t i = 0; i < t->demand.n; i++) {
+        const struct demand_shape *d = &t->demand.items[i];
+        const struct shape shape = {d->gpus, t->plan->placement};
+        if (d->n > 0 && fleet_would(t->fleet, t->claimant, &shape) != GRANT_QUOTA)
+            return d->share;
+    }
+    return 0;
+}
+
+/* The lease of a finished gang is no longer known here: its slot may hold another. */
+static void released(void *self, lease_id l, simtime_ns now)
+{
+    struct training *t = self;
+    uint32_t g = fleet_lease_tag(t->fleet, l);
+    if (t->gangs.items[g].lease == l)
+        gang_released(t, g, now);
+}
+
+/* ---- building, the end of the run ---- */
+
+static enum hr_err build(struct training *t, uint64_t seed, uint32_t replication)
+{
+    const struct queue_plan *plan = t->plan;
+    const struct claimant_ops ops = {t, pass_run, granted, evict, loss, waiting_share, released};
+    rng_init(&t->restart, seed, replication, plan->name, "restart");
+    TRY(fleet_claimant_add(t->fleet, plan->name, &plan->quota, &ops, &t->claimant));
+    TRY(backlog_init(&t->backlog, plan, seed, replication));
+    job_replay_init(&t->replay, plan, seed, replication);
+    if (t->replay.at_ns != SIM_NEVER)
+        TRY(engine_cursor_add(t->engine, EVENT_ARRIVAL, intake_arrive, t, t->replay.at_ns));
+    fleet_want_pass(t->fleet);
+    return HR_OK;
+}
+
+enum hr_err training_new(const struct queue_plan *plan, struct engine *engine, struct fleet *fleet,
+                         struct ledger *ledger, uint64_t seed, uint32_t replication,
+                         simtime_ns start, simtime_ns end, const struct training_sink *sink,
+                         struct training **out)
+{
+    struct training *t = calloc(1, sizeof *t);
+    *out = NULL;
+    if (!t)
+        return HR_NOMEM;
+    t->plan = plan;
+    t->engine = engine;
+    t->fleet = fleet;
+    t->ledger = ledger;
+    t->start_ns = start;
+    t->end_ns = end;
+    if (sink)
+        t->sink = *sink;
+    enum hr_err err = build(t, seed, replication);
+    if (err != HR_OK) {
+        training_free(t);
+        return err;
+    }
+    *out = t;
+    return HR_OK;
+}
+
+void training_free(struct training *t)
+{
+    if (!t)
+        return;
+    waiting_fini(&t->jobs);
+    waiting_fini(&t->behind);
+    demand_fini(&t->demand);
+    expected_ends_fini(&t->ends);
+    backlog_fini(&t->backlog);
+    vec_free(&t->gangs);
+    vec_free(&t->unused);
+    free(t);
+}
+
+/* Recorded jobs by number, then the backlog by number. */
+struct open_gang {
+    bool backlog;
+    uint64_t number;
+    uint32_t gang;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const struct open_gang *x = a, *y = b;
+    if (x->backlog != y->backlog)
+        return x->backlog ? 1 : -1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+enum hr_err training_finish(struct training *t, simtime_ns now)
+{
+    TRY(t->error);
+    ledger_settle(t->ledger, now);
+    struct open_gang *open = calloc(t->gangs.n + 1, sizeof *open);
+    if (!open)
+        return HR_NOMEM;
+    size_t n = 0;
+    for (uint32_t g = 0; g < t->gangs.n; g++) {
+        const struct gang *gang = &t->gangs.items[g];
+        if (gang->state != GANG_UNUSED)
+            open[n++] = (struct open_gang){gang->row.backlog, gang->row.number, g};
+    }
+    qsort(open, n, sizeof *open, by_number);
+    for (size_t i = 0; i < n; i++)
+        gang_settle(t, open[i].gang, now);
+    free(open);
+    return HR_OK;
+}
+
+const struct queue_totals *training_totals(const struct training *t)
+{
+    return &t->totals;
+}
+
+uint32_t training_claimant(const struct training *t)
+{
+    return t->claimant;
+}

@@ -1,0 +1,120 @@
+/* The state of a training queue, shared by its files.
+ *
+ * queue.c        the claimant, building it, the end of the run
+ * intake.c       submits recorded jobs and draws the backlog (job_replay.c, backlog.c)
+ * pass.c         the scheduling pass and EASY backfill (reservation.c)
+ * gang.c         life of one gang: start, restore, end, eviction; its row and its ledger entries
+ * waiting.c      waiting gangs in order
+ * demand.c       what waits, by shape
+ *
+ * Gangs live in slots that are used again; everything refers to them by slot. */
+#ifndef HEADROOM_MODELS_TRAINING_QUEUE_INTERNAL_H
+#define HEADROOM_MODELS_TRAINING_QUEUE_INTERNAL_H
+
+#include "models/training/backlog.h"
+#include "models/training/demand.h"
+#include "models/training/job_replay.h"
+#include "models/training/queue.h"
+#include "models/training/reservation.h"
+#include "models/training/waiting.h"
+
+enum gang_state {
+    GANG_UNUSED,
+    GANG_WAITING,    /* in a queue */
+    GANG_ASSEMBLING, /* reclaimed GPUs are on their way */
+    GANG_RESTORING,
+    GANG_TRAINING,
+    GANG_STOPPING /* evicted: grace, save, teardown */
+};
+
+struct gang {
+    struct job_row row; /* done_ns: work kept so far */
+    simtime_ns limit_ns, interval_ns;
+    simtime_ns load_ns, init_ns; /* restore of its next or present segment */
+    simtime_ns since_ns;         /* began to wait, or its segment began */
+    simtime_ns expected_end_ns;  /* while it runs */
+    uint32_t share;              /* GPUs it needs in one node */
+    lease_id lease;
+    timer_id timer;
+    enum gang_state state;
+};
+
+/* What a pass that could not start anything has seen: until it changes none can. */
+struct blocked {
+    bool known;
+    uint32_t free_gpus, usage;
+};
+
+struct training {
+    const struct queue_plan *plan; /* not owned */
+    struct engine *engine;
+    struct fleet *fleet;
+    struct ledger *ledger;
+    struct training_sink sink;
+    simtime_ns start_ns, end_ns; /* the measured part */
+    uint32_t claimant;
+
+    struct {
+        struct gang *items; /* owned */
+        size_t n, capacity;
+    } gangs;
+    struct {
+        uint32_t *items; /* owned; unused slots */
+        size_t n, capacity;
+    } unused;
+
+    struct job_replay replay;
+    struct backlog backlog;
+    uint64_t n_jobs, n_backlog;  /* numbers given so far */
+    struct waiting jobs, behind; /* recorded jobs; the backlog behind them */
+    struct demand demand;
+    struct expected_ends ends;
+    struct blocked blocked;
+    struct rng restart;
+    struct queue_totals totals;
+    enum hr_err error; /* the first one; nothing starts after it */
+};
+
+/* ---- intake.c ---- */
+
+/* The cursor over the recorded jobs. */
+simtime_ns intake_arrive(void *training);
+
+/* One more backlog gang; false when there is none or memory is out. */
+bool intake_draw(struct training *t, simtime_ns now);
+
+/* ---- pass.c ---- */
+
+void pass_run(void *training, simtime_ns now); /* claimant_ops.schedule */
+
+/* ---- gang.c ---- */
+
+/* A new gang in a slot, not yet waiting; false when memory is out. */
+bool gang_new(struct training *t, const struct job_row *row, uint32_t *g);
+
+struct shape gang_shape(const struct training *t, uint32_t g);
+
+/* Puts a gang into its place in its queue. */
+void gang_wait(struct training *t, uint32_t g, simtime_ns now);
+
+/* Wall time its next segment is expected to take, by the plan's estimate. */
+simtime_ns gang_estimate(const struct training *t, uint32_t g);
+
+/* Its lease is held and in state gang_first_state: the segment begins. */
+void gang_start(struct training *t, uint32_t g, lease_id l, simtime_ns now);
+enum gpu_state gang_first_state(const struct training *t, uint32_t g);
+
+/* The claimant's callbacks for a gang that runs or stops. */
+void gang_evict(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace_ns);
+void gang_released(struct training *t, uint32_t g, simtime_ns now);
+uint64_t gang_loss(const struct training *t, uint32_t g, simtime_ns now);
+
+/* At the end of the run: books what a running gang has done and reports any gang's row. */
+void gang_settle(struct training *t, uint32_t g, simtime_ns now);
+
+/* Reports a row as final and frees the slot. */
+void gang_close(struct training *t, uint32_t g, enum job_outcome outcome);
+
+void training_fail(struct training *t, enum hr_err err);
+
+#endif
