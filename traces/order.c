@@ -94,6 +94,8 @@ static void find_duplicates(struct order *o, bool drop, struct trace_report *r)
 static void cut_window(struct order *o, const struct trace_spec *spec, struct trace_report *r)
 {
     size_t kept = 0;
+    if (spec->from_ns == 0 && spec->until_ns == 0)
+        return;
     for (size_t i = 0; i < o->n; i++) {
         uint64_t t = o->items[i].t - o->min;
         if (t >= spec->from_ns && (spec->until_ns == 0 || t < spec->until_ns))
@@ -122,11 +124,14 @@ static double peak_to_mean(const struct order *o, uint64_t span, uint64_t width,
 {
     if (span < width)
         return 0;
-    uint64_t window = 0, n = 0, peak = 0;
+    uint64_t end = width, n = 0, peak = 0; /* of the window; it moves by whole widths */
     for (size_t i = 0; i < o->n; i++) {
-        uint64_t w = (o->items[i].t + shift) / width;
-        n = w == window ? n + 1 : 1;
-        window = w;
+        uint64_t t = o->items[i].t + shift;
+        if (t >= end) {
+            n = 0;
+            end = (t / width + 1) * width;
+        }
+        n++;
         peak = n > peak ? n : peak;
     }
     return (double)peak * ((double)span / (double)width) / (double)o->n;

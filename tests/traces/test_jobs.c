@@ -229,6 +229,22 @@ Test(jobs, custom_run_times)
     fixture_fini(&f);
 }
 
+/* The busiest hour is one of the clock: 18:59 and 19:00 are not in the same. Four jobs in 2 h are 2
+ * an hour. */
+Test(jobs, busiest_hour_of_the_clock)
+{
+    struct fixture f;
+    read_jobs(&f, "philly",
+              "timestamp,duration,num_gpus,gpu_time,cluster\n"
+              "2017-10-16 18:59:00,1,1,1,a\n"
+              "2017-10-16 19:00:00,1,1,1,a\n"
+              "2017-10-16 19:59:59,1,1,1,a\n"
+              "2017-10-16 20:59:00,1,1,1,a\n");
+    cr_assert_float_eq(f.report.peak_to_mean, 1, 1e-12);
+    cr_assert_eq(f.report.span_ns, S(7200));
+    fixture_fini(&f);
+}
+
 /* Equal submit times keep the order of the file. */
 Test(jobs, sorting_is_stable)
 {
