@@ -131,6 +131,22 @@ void diags_add(struct diags *d, enum diag_level level, struct diag_place at, con
     free(item.nearest);
 }
 
+static bool is_before(const struct diag *a, const struct diag *b)
+{
+    return a->line != b->line ? a->line < b->line : a->column < b->column;
+}
+
+void diags_sort(struct diags *d, size_t first)
+{
+    for (size_t i = first + 1; i < d->n; i++) {
+        struct diag item = d->items[i];
+        size_t j = i;
+        for (; j > first && is_before(&item, &d->items[j - 1]); j--)
+            d->items[j] = d->items[j - 1];
+        d->items[j] = item;
+    }
+}
+
 /* Controls, direction overrides and broken bytes could drive a terminal or hide what is there. */
 static bool is_unsafe(uint32_t cp)
 {

@@ -48,6 +48,10 @@ void diags_fini(struct diags *d); /* accepts a zeroed struct */
 void diags_add(struct diags *d, enum diag_level level, struct diag_place at, const char *source,
                const char *nearest, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* Puts the kept items from number first on in the order of their places; equal places stay in the
+ * order they were added. */
+void diags_sort(struct diags *d, size_t first);
+
 /* Prints all in the order they were added; colour only when asked for. Control characters in user
  * text are shown as \xNN, so a hostile file cannot drive the terminal. */
 void diags_print(const struct diags *d, FILE *out, bool colour);

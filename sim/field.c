@@ -72,6 +72,9 @@ void field_unset(const struct field *f, void *base)
     case FIELD_MAP:
         *(struct field_list *)p = (struct field_list){0};
         break;
+    case FIELD_TREE:
+        *(const void **)p = NULL;
+        break;
     case FIELD_KINDS:
         assert(!"a kind");
     }
@@ -262,6 +265,7 @@ enum hr_err field_read(const struct field *f, const char *text, void *base, char
     case FIELD_TABLE:
     case FIELD_LIST:
     case FIELD_MAP:
+    case FIELD_TREE:
     case FIELD_KINDS:
         break;
     }
@@ -338,6 +342,9 @@ int field_expectation(const struct field *f, char *out, size_t size)
         break;
     case FIELD_MAP:
         append(out, size, &n, "a map of names to %s", f->table ? f->table->name : f->item->doc);
+        break;
+    case FIELD_TREE:
+        append(out, size, &n, "any value");
         break;
     case FIELD_KINDS:
         assert(!"a kind");

@@ -13,6 +13,7 @@
  *   FIELD_WHOLE   uint64_t               FIELD_TABLE   the table's struct
  *   FIELD_FLAG    bool                   FIELD_LIST    struct field_list
  *   FIELD_WORD    int, index of the word FIELD_MAP     struct field_list
+ *   FIELD_TREE    const void *
  *
  * A field without a default that is not written holds the unset value of its type: NULL, NaN,
  * FIELD_NO_WHOLE, false, FIELD_NO_WORD. */
@@ -38,6 +39,7 @@ enum field_kind {
     FIELD_TABLE,
     FIELD_LIST, /* of the table, or of single values described by item */
     FIELD_MAP,  /* likewise, by name */
+    FIELD_TREE, /* anything, kept as it was written: const void * */
     FIELD_KINDS
 };
 
@@ -106,9 +108,10 @@ const char *field_nearest(const struct field_table *table, const char *key);
 /* Longest reason that field_read writes, NUL included. */
 #define FIELD_WHY_BYTES 400
 
-/* Reads a single value into the member at base + offset. Not for tables, lists and maps. The text
- * must outlive the struct (FIELD_TEXT keeps the pointer). HR_INPUT: the member is unchanged, why
- * says what is wrong with it ("needs a unit, such as 90s"), and *nearest is a right word or NULL.
+/* Reads a single value into the member at base + offset. Not for tables, lists, maps and trees. The
+ * text must outlive the struct (FIELD_TEXT keeps the pointer). HR_INPUT: the member is unchanged,
+ * why says what is wrong with it ("needs a unit, such as 90s"), and *nearest is a right word or
+ * NULL.
  */
 enum hr_err field_read(const struct field *f, const char *text, void *base, char *why,
                        const char **nearest);

@@ -52,7 +52,7 @@ static void markdown_row(const struct field *f, FILE *out)
     fprintf(out, "| `%s` | %s | ", f->key, value);
     if (f->required)
         fputs("required", out);
-    else if (f->fallback)
+    else if (f->fallback && f->fallback[0])
         fprintf(out, "`%s`", f->fallback);
     fprintf(out, " | %s |\n", f->doc);
 }
@@ -97,9 +97,9 @@ static void text_row(const struct field *f, FILE *out)
 {
     char value[LINE_BYTES], line[2 * LINE_BYTES];
     describe(f, false, value, sizeof value);
+    bool fallback = f->fallback && f->fallback[0];
     snprintf(line, sizeof line, "%s%s%s%s%s", value, f->required ? " (required)" : "",
-             f->fallback ? " (default " : "", f->fallback ? f->fallback : "",
-             f->fallback ? ")" : "");
+             fallback ? " (default " : "", fallback ? f->fallback : "", fallback ? ")" : "");
     size_t n = strlen(f->key) + 2;
     fprintf(out, "  %s", f->key);
     if (n + 2 > TEXT_INDENT) {

@@ -122,6 +122,21 @@ Test(diag, keeps_a_hundred_and_counts_the_rest)
     diags_fini(&d);
 }
 
+Test(diag, sorts_by_place_and_keeps_the_order_of_equals)
+{
+    struct diags d = {0};
+    static const uint32_t places[][2] = {{9, 9}, {3, 4}, {1, 7}, {3, 4}, {0, 0}, {1, 2}};
+    for (size_t i = 0; i < 6; i++)
+        diags_add(&d, DIAG_ERROR, (struct diag_place){"f", places[i][0], places[i][1]}, NULL, NULL,
+                  "%zu", i);
+    diags_sort(&d, 1);
+    char order[7] = "";
+    for (size_t i = 0; i < 6; i++)
+        order[i] = d.items[i].text[0];
+    cr_assert_str_eq(order, "045213");
+    diags_fini(&d);
+}
+
 Test(diag, long_texts_end_in_dots)
 {
     struct diags d = {0};
