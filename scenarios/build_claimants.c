@@ -1,0 +1,277 @@
+/* Services and training queues of a plan. */
+#include "models/serving/catalogue.h"
+#include "scenarios/build.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What an engine sees of an H100's memory: 81,559 MiB (fact hbm_capacity_h100_gb). */
+#define VISIBLE_GB 85.52
+/* Rate at which weights come from local NVMe (fact weights_load_nvme_plain_gb_s). */
+#define WEIGHTS_BYTES_PER_S 3.6e9
+/* Share of the highest rate that an autoscaler without a target aims at. */
+#define TARGET_SHARE 0.85
+/* TPOT that counts where a service has no objective on it (fact slo_tpot_p99_ms). */
+#define USUAL_TPOT_NS (100 * SIM_MS)
+
+/* ---- engine ---- */
+
+static uint64_t in_ps(double s)
+{
+    return (uint64_t)(s * 1e12 + 0.5);
+}
+
+static struct step_time own_step_time(const struct step_time_spec *s)
+{
+    return (struct step_time){.a_ps = in_ps(s->decode_s),
+                              .b_ps = in_ps(s->decode_request_s),
+                              .c_ps = in_ps(s->decode_token_s),
+                              .d_ps = in_ps(s->prefill_s),
+                              .e_ps = in_ps(s->prefill_token_s),
+                              .f_fs = (uint64_t)(s->prefill_token_squared_s * 1e15 + 0.5),
+                              .floor_ps = in_ps(s->prefill_floor_s)};
+}
+
+static enum hr_err name_model(const struct build *b, const struct service_spec *s,
+                              const char *engine, const char **out)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%.100s %s, %.100s", s->model, precision_names[s->precision],
+             engine);
+    *out = arena_strdup(b->check->arena, text);
+    return *out ? HR_OK : HR_NOMEM;
+}
+
+/* Step times, name and KV capacity: the scenario's own or the catalogue's; *weights in bytes. */
+static enum hr_err build_engine(const struct build *b, const struct service_spec *s,
+                                struct service_plan *out, double *weights)
+{
+    const struct perf_entry *e = NULL;
+    uint32_t tp = (uint32_t)s->tensor_parallel;
+    if (!s->step_time.at) {
+        e = perf_find(s->model, precision_names[s->precision], tp, check_gpu(b->check),
+                      s->engine ? s->engine : "");
+        if (!e)
+            return HR_INPUT; /* said by the check */
+    }
+    *weights = !isnan(s->weights_bytes) ? s->weights_bytes : e ? e->weights_gb * 1e9 : 0;
+    out->replica = (struct replica_config){
+        .step = e ? e->step : own_step_time(&s->step_time),
+        .prefill = (enum prefill_mode)s->prefill,
+        .max_num_seqs = (uint32_t)s->max_num_seqs,
+        .max_batched_tokens = (uint32_t)s->max_batched_tokens,
+        .kv_capacity_tokens =
+            s->kv_capacity != FIELD_NO_WHOLE ? s->kv_capacity
+            : e ? perf_kv_tokens(VISIBLE_GB, tp, *weights / 1e9, e->kv_bytes_per_token)
+                : 0,
+    };
+    if (out->replica.kv_capacity_tokens == 0) {
+        check_say(b->check, DIAG_ERROR, s->at, "model", NULL,
+                  "the weights leave no memory for requests on %u GPUs", tp);
+        return HR_INPUT;
+    }
+    return name_model(b, s, e ? e->engine : "own step times", &out->model);
+}
+
+/* ---- objectives ---- */
+
+static void build_slo(const struct build *b, const struct slo_spec *s, struct slo_plan *out)
+{
+    const struct check *c = b->check;
+    *out = (struct slo_plan){.window_ns = sim_time_from_s(c->spec->window_s),
+                             .start_ns = sim_time_from_s(c->warmup_s),
+                             .end_ns = sim_time_from_s(c->spec->horizon_s),
+                             .target = s->target};
+    for (int m = 0; m < SLO_METRICS; m++) {
+        const double *thresholds = s->metrics[m].items;
+        for (size_t i = 0; i < s->metrics[m].n && out->n_objectives < SLO_MAX_OBJECTIVES; i++)
+            out->objectives[out->n_objectives++] =
+                (struct slo_objective){.metric = (enum slo_metric)m,
+                                       .threshold_ns = sim_time_from_s(thresholds[i]),
+                                       .percentile_ppm = check_percentile(s->metrics[m].names[i])};
+    }
+}
+
+static uint64_t tightest_tpot_ns(const struct slo_plan *slo)
+{
+    uint64_t tightest = UINT64_MAX;
+    for (uint32_t i = 0; i < slo->n_objectives; i++)
+        if (slo->objectives[i].metric == SLO_TPOT && slo->objectives[i].threshold_ns < tightest)
+            tightest = slo->objectives[i].threshold_ns;
+    return tightest == UINT64_MAX ? USUAL_TPOT_NS : tightest;
+}
+
+/* ---- load of one replica ---- */
+
+struct load {
+    const struct replica_config *replica;
+    double prompt, output;
+    uint64_t tpot_ns; /* of the objective */
+};
+
+static double rate_at(const struct load *l, uint64_t tpot_ns, double *in_flight)
+{
+    return perf_safe_rate(&l->replica->step, l->prompt, l->output, tpot_ns,
+                          l->replica->max_num_seqs, in_flight);
+}
+
+/* Requests in flight at a rate: the TPOT that gives this rate, by bisection, and what is then in
+ * flight. A rate beyond the objective counts as the highest within it. */
+static double in_flight_at(const struct load *l, double rate)
+{
+    uint64_t low = 0, high = l->tpot_ns;
+    double in_flight;
+    if (rate_at(l, high, &in_flight) <= rate)
+        return in_flight;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (rate_at(l, middle, &in_flight) < rate)
+            low = middle;
+        else
+            high = middle;
+    }
+    rate_at(l, high, &in_flight);
+    return in_flight;
+}
+
+/* The target, given or worked out, and the safe number in flight that goes with it. */
+static enum hr_err build_target(const struct build *b, const struct service_spec *s,
+                                struct service_plan *out)
+{
+    struct load load = {.replica = &out->replica, .tpot_ns = tightest_tpot_ns(&out->slo)};
+    double in_flight, target = s->autoscaler.target_rate_per_s;
+    traffic_mean_tokens(&out->traffic, &load.prompt, &load.output);
+    double highest = rate_at(&load, load.tpot_ns, &in_flight);
+    bool by_count = !isnan(s->autoscaler.target_in_flight);
+    bool needed = isnan(target) && !by_count && s->autoscaler.enabled;
+    if (needed && !(highest > 0)) {
+        check_say(b->check, DIAG_ERROR, s->at, "model", NULL,
+                  "even one request at a time misses the TPOT objective: give a target or a "
+                  "looser objective");
+        return HR_INPUT;
+    }
+    if (isnan(target))
+        target = highest * TARGET_SHARE;
+    out->autoscaler.metric = by_count ? SCALER_IN_FLIGHT : SCALER_REQUEST_RATE;
+    out->autoscaler.target = by_count ? s->autoscaler.target_in_flight : target;
+    double safe = by_count ? s->autoscaler.target_in_flight : in_flight_at(&load, target);
+    out->safe_in_flight = !isnan(s->safe_in_flight) ? s->safe_in_flight : safe > 1 ? safe : 1;
+    return HR_OK;
+}
+
+/* ---- scaling ---- */
+
+static enum hr_err build_scaler(const struct build *b, const struct service_spec *s,
+                                const struct claim *claim, struct service_plan *out)
+{
+    const struct autoscaler_spec *a = &s->autoscaler;
+    struct replica_bounds r = preset_replicas(s, claim);
+    out->autoscaler = (struct autoscaler_plan){
+        .enabled = a->enabled,
+        .period_ns = sim_time_from_s(a->period_s),
+        .metric_window_ns = sim_time_from_s(a->metric_window_s),
+        .stabilisation_ns = sim_time_from_s(a->stabilisation_s),
+        .step_up = (uint32_t)a->step_up,
+        .step_down = (uint32_t)a->step_down,
+        .step_up_frac = a->step_up_share,
+        .step_down_frac = a->step_down_share,
+        .min_replicas = r.min,
+        .max_replicas = r.max,
+        .buffer_replicas = r.buffer,
+    };
+    out->initial_replicas = UINT32_MAX;
+    if (a->initial_replicas != FIELD_NO_WHOLE)
+        out->initial_replicas = (uint32_t)a->initial_replicas;
+    else if (!a->enabled)
+        out->initial_replicas = r.min;
+    return build_target(b, s, out);
+}
+
+static void build_cold_start(const struct cold_start_spec *s, double weights_bytes,
+                             struct dist *stages)
+{
+    stages[STAGE_SCHEDULE] = build_dist(&s->schedule);
+    stages[STAGE_IMAGE] = build_dist(&s->image);
+    stages[STAGE_WEIGHTS] = s->weights.at
+                                ? build_dist(&s->weights)
+                                : (struct dist){DIST_FIXED, weights_bytes / WEIGHTS_BYTES_PER_S, 0};
+    stages[STAGE_ENGINE] = build_dist(&s->engine);
+}
+
+enum hr_err build_service(const struct build *b, const char *name, const struct service_spec *s,
+                          const struct claim *claim, struct service_plan *out)
+{
+    double weights;
+    *out = (struct service_plan){
+        .name = name,
+        .quota = claim->quota,
+        .gpus_per_replica = (uint32_t)s->tensor_parallel,
+        .router = (enum router_kind)s->router,
+        .drain_limit_ns = sim_time_from_s(s->drain_limit_s),
+        .request_timeout_ns = isnan(s->timeout_s) ? SIM_NEVER : sim_time_from_s(s->timeout_s),
+    };
+    TRY(build_engine(b, s, out, &weights));
+    build_slo(b, &s->slo, &out->slo);
+    build_cold_start(&s->cold_start, weights, out->cold_start);
+    TRY(build_traffic(b, name, &s->traffic, &out->traffic));
+    return build_scaler(b, s, claim, out);
+}
+
+/* ---- training ---- */
+
+static struct checkpoint_plan build_checkpoint(const struct checkpoint_spec *s)
+{
+    bool fixed = s->interval.word == FIELD_NO_WORD;
+    return (struct checkpoint_plan){
+        .rule = fixed ? INTERVAL_FIXED : (enum interval_rule)(s->interval.word + INTERVAL_YOUNG),
+        .interval_ns = fixed ? sim_time_from_s(s->interval.number) : 0,
+        .stall_ns = sim_time_from_s(s->stall_s),
+        .mtbf_ns = sim_time_from_s(s->mtbf_s),
+        .notice_save_ns = isnan(s->notice_save_s) ? 0 : sim_time_from_s(s->notice_save_s),
+        .save_on_notice = s->save_on_notice,
+        .final_save = s->final_save,
+    };
+}
+
+static enum hr_err build_backlog(const struct build *b, const struct backlog_spec *s,
+                                 struct queue_plan *out)
+{
+    const struct gang_spec *gangs = s->gangs.items;
+    struct backlog_class *classes = arena_array(b->check->arena, s->gangs.n, sizeof *classes);
+    if (!classes)
+        return HR_NOMEM;
+    for (size_t i = 0; i < s->gangs.n; i++)
+        classes[i] = (struct backlog_class){(uint32_t)gangs[i].gpus, gangs[i].share};
+    out->backlog = s->at != NULL;
+    out->backlog_classes = classes;
+    out->n_backlog_classes = s->gangs.n;
+    out->backlog_work = build_dist(&s->work);
+    return HR_OK;
+}
+
+enum hr_err build_queue(const struct build *b, const char *name, const struct training_spec *t,
+                        const struct claim *claim, struct queue_plan *out)
+{
+    const struct loaded_trace *trace = NULL;
+    bool factor = t->estimate.word == FIELD_NO_WORD;
+    if (t->jobs.at)
+        TRY(build_trace(b, name, &t->jobs.trace, true, &trace));
+    *out = (struct queue_plan){
+        .name = name,
+        .quota = claim->quota,
+        .backfill = (enum backfill_kind)t->backfill,
+        .estimate = factor ? ESTIMATE_FACTOR : (enum estimate_kind)t->estimate.word,
+        .estimate_factor = factor ? t->estimate.number : 1,
+        .checkpoint = build_checkpoint(&t->checkpoint),
+        .restart_load = build_dist(&t->restart.load),
+        .restart_init = build_dist(&t->restart.init),
+        .placement = (enum shape_kind)t->placement,
+        .jobs = trace ? &trace->list : NULL,
+        .jobs_loop = t->jobs.loop,
+        .jobs_speed = t->jobs.speed,
+        .work_factor = t->jobs.work_factor,
+        .jobs_offset_ns = sim_time_from_s(t->jobs.offset_s),
+    };
+    return build_backlog(b, &t->backlog, out);
+}

@@ -1,0 +1,314 @@
+/* The scenario language as C: one struct a table, filled by read.c from what the user wrote.
+ *
+ * Numbers are doubles in SI units, unset members hold the unset values of sim/field.h; what the
+ * keys mean stands in the tables (spec_*.c), once. Check.c says what a single row cannot (sums,
+ * choices that exclude each other), build.c makes the plan. */
+#ifndef HEADROOM_SCENARIOS_SPEC_H
+#define HEADROOM_SCENARIOS_SPEC_H
+
+#include "sim/field.h"
+
+/* ---- used in several places ---- */
+
+struct two_spec { /* two parameters of a distribution */
+    const void *at;
+    double first, second;
+};
+
+/* which: enum dist_kind */
+struct duration_spec {
+    const void *at;
+    int which;
+    double fixed_s;
+    struct two_spec uniform, exponential, lognormal, gamma, weibull;
+};
+
+struct column_spec {
+    const void *at;
+    const char *column, *unit;
+};
+
+struct trace_file_spec {
+    const void *at;
+    const char *file, *format, *unit, *zone, *delimiter;
+    struct field_list columns; /* of struct column_spec */
+    bool dedupe, skip_bad_rows;
+    double spread_s, from_s, until_s;
+    struct field_list tenants; /* of const char * */
+    uint64_t min_gpus, max_gpus;
+};
+
+/* ---- fleet ---- */
+
+struct group_spec {
+    const void *at;
+    const char *name, *gpu;
+    uint64_t nodes, gpus_per_node;
+};
+
+struct fleet_spec {
+    const void *at;
+    uint64_t nodes, gpus_per_node;
+    const char *gpu;
+    double price_usd_per_h;
+    struct field_list groups; /* of struct group_spec */
+};
+
+struct reclaim_spec {
+    const void *at;
+    int victims;
+    double grace_s;
+    struct duration_spec teardown, scrub;
+};
+
+struct quota_spec {
+    const void *at;
+    uint64_t floor, borrow, lend;
+    double priority, weight;
+    int may_reclaim;
+};
+
+enum preset { PRESET_SEPARATE, PRESET_SHARED, PRESET_FLOOR_PLUS_BORROW, PRESET_QUOTA, PRESETS };
+extern const char *const preset_names[PRESETS];
+
+struct design_spec {
+    const void *at;
+    int preset; /* unset: named like the design */
+    struct field_list inference, training, floor, buffer, training_floor; /* of uint64_t GPUs */
+    struct field_list quotas;                                             /* of struct quota_spec */
+    struct field_list set; /* of const void *, trees */
+};
+
+/* ---- serving ---- */
+
+struct step_time_spec {
+    const void *at;
+    double decode_s, decode_request_s, decode_token_s;
+    double prefill_s, prefill_token_s, prefill_token_squared_s, prefill_floor_s;
+};
+
+struct step_spec {
+    const void *at;
+    struct field_moment start;
+    double from, to;
+};
+
+struct ramp_spec {
+    const void *at;
+    struct field_moment start;
+    double over_s, from, to;
+    int shape; /* 0 linear, 1 exponential */
+};
+
+struct diurnal_spec {
+    const void *at;
+    double peak_to_mean;
+    struct field_moment peak;
+};
+
+struct table_spec {
+    const void *at;
+    struct field_list points; /* of double, by time */
+    bool steps;
+    double repeat_s;
+};
+
+struct curve_file_spec {
+    const void *at;
+    const char *file, *zone;
+    bool steps;
+    double repeat_s;
+};
+
+enum envelope_choice {
+    CHOICE_CONSTANT,
+    CHOICE_STEP,
+    CHOICE_RAMP,
+    CHOICE_DIURNAL,
+    CHOICE_TABLE,
+    CHOICE_FILE
+};
+
+struct nothing_spec { /* a choice without parameters */
+    const void *at;
+};
+
+struct envelope_spec {
+    const void *at;
+    int which;
+    struct nothing_spec constant;
+    struct step_spec step;
+    struct ramp_spec ramp;
+    struct diurnal_spec diurnal;
+    struct table_spec table;
+    struct curve_file_spec file;
+};
+
+struct event_spec {
+    const void *at;
+    struct field_moment start;
+    double factor, rise_s, hold_s, fall_s, every_s;
+};
+
+struct gamma_spec {
+    const void *at;
+    double cv;
+};
+
+enum arrivals_choice { CHOICE_POISSON, CHOICE_GAMMA, CHOICE_EVEN };
+
+struct arrivals_spec {
+    const void *at;
+    int which;
+    struct nothing_spec poisson, even;
+    struct gamma_spec gamma;
+};
+
+struct tokens_spec {
+    const void *at;
+    double mean, cv;
+    uint64_t most;
+};
+
+struct traffic_spec {
+    const void *at;
+    struct trace_file_spec trace;
+    double scale, rate_per_s, speed;
+    bool loop;
+    struct arrivals_spec arrivals;
+    struct tokens_spec prompt, output;
+    struct envelope_spec envelope;
+    struct field_list events; /* of struct event_spec */
+};
+
+struct slo_spec {
+    const void *at;
+    struct field_list metrics[3]; /* of double s by percentile; enum slo_metric */
+    double target;
+};
+
+struct autoscaler_spec {
+    const void *at;
+    bool enabled;
+    double target_in_flight, target_rate_per_s;
+    double period_s, metric_window_s, stabilisation_s;
+    uint64_t step_up, step_down;
+    double step_up_share, step_down_share;
+    uint64_t min_replicas, max_replicas, initial_replicas, buffer;
+};
+
+struct cold_start_spec {
+    const void *at;
+    struct duration_spec schedule, image, weights, engine;
+};
+
+struct service_spec {
+    const void *at;
+    const char *model, *engine;
+    int precision;
+    uint64_t tensor_parallel;
+    struct step_time_spec step_time;
+    double weights_bytes;
+    uint64_t kv_capacity;
+    int prefill;
+    uint64_t max_num_seqs, max_batched_tokens;
+    int router;
+    double safe_in_flight;
+    struct traffic_spec traffic;
+    struct slo_spec slo;
+    struct autoscaler_spec autoscaler;
+    struct cold_start_spec cold_start;
+    double drain_limit_s, timeout_s;
+};
+extern const char *const precision_names[];
+enum { PRECISION_BF16, PRECISION_FP8, PRECISIONS };
+
+/* ---- training ---- */
+
+struct jobs_spec {
+    const void *at;
+    struct trace_file_spec trace;
+    bool loop;
+    double speed, work_factor, offset_s;
+};
+
+struct gang_spec {
+    const void *at;
+    uint64_t gpus;
+    double share;
+};
+
+struct backlog_spec {
+    const void *at;
+    struct field_list gangs; /* of struct gang_spec */
+    struct duration_spec work;
+};
+
+struct checkpoint_spec {
+    const void *at;
+    struct field_either interval; /* words: enum interval_rule less one */
+    double stall_s, mtbf_s, notice_save_s;
+    bool save_on_notice, final_save;
+};
+
+struct restart_spec {
+    const void *at;
+    struct duration_spec load, init;
+};
+
+struct training_spec {
+    const void *at;
+    struct jobs_spec jobs;
+    struct backlog_spec backlog;
+    struct checkpoint_spec checkpoint;
+    struct restart_spec restart;
+    int backfill, placement;
+    struct field_either estimate; /* words: exact, limit */
+};
+
+/* ---- the whole ---- */
+
+struct scenario_spec {
+    const void *at;
+    const char *name, *description, *start, *design;
+    uint64_t seed, replications;
+    double horizon_s, warmup_s, window_s, timeline_s;
+    struct fleet_spec fleet;
+    struct reclaim_spec reclaim;
+    struct field_list designs;  /* of struct design_spec */
+    struct field_list services; /* of struct service_spec */
+    struct field_list training; /* of struct training_spec */
+};
+
+/* The tables: the root, and those the root's file takes from the others. */
+extern const struct field_table spec_scenario;
+extern const struct field_table spec_service;
+extern const struct field_table spec_training;
+extern const struct field_table spec_traffic;
+extern const struct field_table spec_duration;
+extern const struct field_table spec_trace;
+extern const struct field_table spec_design;
+
+/* ---- rows of tables, shortened ---- */
+
+#define SPEC_COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* At least one further member (.unit, .fallback, ...) follows the doc. */
+#define SPEC_ROW(type, member_, key_, kind_, doc_, ...)                                            \
+    {                                                                                              \
+        .key = key_, .kind = kind_, .offset = offsetof(type, member_), .doc = doc_, __VA_ARGS__    \
+    }
+#define SPEC_TIME(type, member_, key_, doc_, ...)                                                  \
+    SPEC_ROW(type, member_, key_, FIELD_NUMBER, doc_, .unit = UNIT_TIME, __VA_ARGS__)
+#define SPEC_TABLE(type, member_, key_, doc_, ...)                                                 \
+    SPEC_ROW(type, member_, key_, FIELD_TABLE, doc_, .table = __VA_ARGS__)
+#define SPEC_WORD(type, member_, key_, doc_, words_, n_, ...)                                      \
+    SPEC_ROW(type, member_, key_, FIELD_WORD, doc_, .words = words_, .n_words = n_, __VA_ARGS__)
+
+#define SPEC_OF(type, rows, name_, doc_, ...)                                                      \
+    {                                                                                              \
+        .name = name_, .doc = doc_, .size = sizeof(type), .fields = rows,                          \
+        .n_fields = SPEC_COUNT(rows), __VA_ARGS__                                                  \
+    }
+
+#endif

@@ -1,0 +1,163 @@
+/* Tables of the top level: the run, the fleet, reclaim, and the pool designs.
+ *
+ * Defaults that stand for a fact of the field name its row in the fact sheet in brackets. */
+#include "models/capacity/fleet.h"
+#include "scenarios/spec.h"
+
+const char *const preset_names[PRESETS] = {
+    "separate",
+    "shared",
+    "floor-plus-borrow",
+    "quota",
+};
+
+/* ---- fleet ---- */
+
+#define GROUP struct group_spec
+#define FLEET struct fleet_spec
+
+static const struct field group_rows[] = {
+    SPEC_ROW(GROUP, name, "name", FIELD_TEXT, "Name of the group", .required = true),
+    SPEC_ROW(GROUP, nodes, "nodes", FIELD_WHOLE, "Number of nodes", .min = 1, .max = 100000,
+             .required = true),
+    SPEC_ROW(GROUP, gpus_per_node, "gpus_per_node", FIELD_WHOLE, "GPUs of one node", .min = 1,
+             .max = 64, .fallback = "8"),
+    SPEC_ROW(GROUP, gpu, "gpu", FIELD_TEXT, "GPU by its catalogue name", .fallback = "h100-sxm"),
+};
+static const struct field_table group =
+    SPEC_OF(GROUP, group_rows, "group", "Nodes that are alike", .brief = NULL);
+
+static const struct field fleet_rows[] = {
+    SPEC_ROW(FLEET, nodes, "nodes", FIELD_WHOLE, "Number of nodes, when all are alike", .min = 1,
+             .max = 100000),
+    SPEC_ROW(FLEET, gpus_per_node, "gpus_per_node", FIELD_WHOLE,
+             "GPUs of one node [gpus_per_node_count]", .min = 1, .max = 64, .fallback = "8"),
+    SPEC_ROW(FLEET, gpu, "gpu", FIELD_TEXT, "GPU by its catalogue name", .fallback = "h100-sxm"),
+    SPEC_ROW(FLEET, groups, "groups", FIELD_LIST, "Groups of nodes, in place of `nodes`",
+             .table = &group, .max = 64),
+    SPEC_ROW(FLEET, price_usd_per_h, "price", FIELD_NUMBER,
+             "Price of one GPU-hour, used or not [h100_on_demand_specialty_usd_gpu_h]",
+             .unit = UNIT_USD_PER_H, .fallback = "$2.95/h"),
+};
+static const struct field_table fleet =
+    SPEC_OF(FLEET, fleet_rows, "fleet", "The GPUs there are, and what they cost", .brief = NULL);
+
+/* ---- reclaim ---- */
+
+#define RECLAIM struct reclaim_spec
+
+static const struct field reclaim_rows[] = {
+    SPEC_WORD(RECLAIM, victims, "victims", "Which gangs are evicted first", victim_rule_names,
+              VICTIM_RULES, .fallback = "least_over_reclaim"),
+    SPEC_TIME(RECLAIM, grace_s, "grace",
+              "Longest time from the notice until a victim has stopped [k8s_termination_grace_s]",
+              .fallback = "30s", .max = 86400),
+    SPEC_TABLE(RECLAIM, teardown, "teardown",
+               "Processes end, memory is free [process_exit_to_memory_free_s]", &spec_duration,
+               .fallback = "2s"),
+    SPEC_TABLE(RECLAIM, scrub, "scrub",
+               "GPU memory wiped between owners [gpu_wipe_with_readback_s]", &spec_duration,
+               .fallback = "1s"),
+};
+static const struct field_table reclaim =
+    SPEC_OF(RECLAIM, reclaim_rows, "reclaim",
+            "Taking GPUs back from a borrower, until they are free for the next", .brief = NULL);
+
+/* ---- designs ---- */
+
+#define QUOTA  struct quota_spec
+#define DESIGN struct design_spec
+
+static const struct field quota_rows[] = {
+    SPEC_ROW(QUOTA, floor, "floor", FIELD_WHOLE, "GPUs that are its own (nominal quota)",
+             .unit = UNIT_GPU, .fallback = "0"),
+    SPEC_ROW(QUOTA, borrow, "borrow", FIELD_WHOLE,
+             "GPUs it may hold above its floor; without it the whole fleet", .unit = UNIT_GPU),
+    SPEC_ROW(QUOTA, lend, "lend", FIELD_WHOLE,
+             "Of its floor, what others may use while it is idle; without it all of it",
+             .unit = UNIT_GPU),
+    SPEC_ROW(QUOTA, priority, "priority", FIELD_NUMBER, "The higher is served first",
+             .min = -1000000, .max = 1000000, .fallback = "0"),
+    SPEC_ROW(QUOTA, weight, "weight", FIELD_NUMBER, "Share among equals", .above = true,
+             .fallback = "1"),
+    SPEC_WORD(QUOTA, may_reclaim, "may_reclaim",
+              "What it may take back: nothing, up to its floor, or from any borrower of lower "
+              "priority up to its ceiling",
+              may_reclaim_names, RECLAIM_POLICIES, .fallback = "floor"),
+};
+static const struct field_table quota = SPEC_OF(
+    QUOTA, quota_rows, "quota", "The numbers of one claimant, a service or a queue", .brief = NULL);
+
+static const struct field gpus = {.kind = FIELD_WHOLE, .unit = UNIT_GPU, .doc = "GPUs"};
+static const struct field anything = {.kind = FIELD_TREE, .doc = "value"};
+
+#define GPUS_ROW(member, key, doc)                                                                 \
+    SPEC_ROW(DESIGN, member, key, FIELD_MAP, doc, .item = &gpus, .sole = "", .max = 128)
+
+static const struct field design_rows[] = {
+    SPEC_WORD(DESIGN, preset, "preset",
+              "Rule of the design; without it the one that the design is named after", preset_names,
+              PRESETS, .unit = UNIT_NONE),
+    GPUS_ROW(inference, "inference", "separate: GPUs of the inference pool"),
+    GPUS_ROW(training, "training", "separate: GPUs of the training pool; without it the rest"),
+    GPUS_ROW(floor, "floor", "floor-plus-borrow: GPUs that inference never lends (default 0)"),
+    GPUS_ROW(buffer, "buffer",
+             "floor-plus-borrow: GPUs of ready, idle replicas kept above the need (default 0)"),
+    GPUS_ROW(training_floor, "training_floor",
+             "floor-plus-borrow: GPUs of training that are lent but never lost (default 0)"),
+    SPEC_ROW(DESIGN, quotas, "quotas", FIELD_MAP, "quota: the numbers of each claimant",
+             .table = &quota, .max = 128),
+    SPEC_ROW(DESIGN, set, "set", FIELD_MAP,
+             "Other values for any keys in this design only: `{reclaim.grace: 2min}`",
+             .item = &anything, .max = 64),
+};
+const struct field_table spec_design = SPEC_OF(
+    DESIGN, design_rows, "design",
+    "A way to split the fleet. A plain number of GPUs is that of the only service or queue; with "
+    "several, say whose: `{chat: 96GPU, code: 32GPU}`. What a service never lends it keeps warm: "
+    "the autoscaler's minimum is (floor - lend) / GPUs per replica, unless the service says "
+    "`min_replicas`",
+    .brief = "preset");
+
+/* ---- the whole ---- */
+
+#define SCENARIO struct scenario_spec
+
+static const struct field scenario_rows[] = {
+    SPEC_ROW(SCENARIO, name, "scenario", FIELD_TEXT, "Name, for titles and result files",
+             .required = true),
+    SPEC_ROW(SCENARIO, description, "description", FIELD_TEXT, "What it is about", .fallback = ""),
+    SPEC_ROW(SCENARIO, seed, "seed", FIELD_WHOLE, "Seed of all random numbers", .max = 1e15,
+             .fallback = "1"),
+    SPEC_ROW(SCENARIO, replications, "replications", FIELD_WHOLE,
+             "Runs of each design in a comparison; an interval needs five", .min = 1, .max = 10000,
+             .fallback = "5"),
+    SPEC_TIME(SCENARIO, horizon_s, "horizon", "Simulated time, warm-up included", .above = true,
+              .max = 10.0 * 365 * 86400, .fallback = "1d"),
+    SPEC_TIME(SCENARIO, warmup_s, "warmup",
+              "Simulated first and left out of every result; without it one day where jobs are "
+              "recorded, else a tenth of the horizon",
+              .min = 0),
+    SPEC_TIME(SCENARIO, window_s, "window", "Length of an SLO window", .min = 1, .max = 86400,
+              .fallback = "1min"),
+    SPEC_TIME(SCENARIO, timeline_s, "timeline",
+              "Width of a step in the timeline of GPU states; without it 1min up to two days, then "
+              "at most 2,880 steps",
+              .min = 1),
+    SPEC_ROW(SCENARIO, start, "start", FIELD_TEXT,
+             "Date and time of day of the start, YYYY-MM-DD HH:MM; times of day count from it",
+             .fallback = "2026-01-01 00:00"),
+    SPEC_TABLE(SCENARIO, fleet, "fleet", "The GPUs", &fleet, .required = true),
+    SPEC_ROW(SCENARIO, services, "services", FIELD_MAP, "Inference services by name",
+             .table = &spec_service, .max = 64),
+    SPEC_ROW(SCENARIO, training, "training", FIELD_MAP, "Training queues by name",
+             .table = &spec_training, .max = 64),
+    SPEC_TABLE(SCENARIO, reclaim, "reclaim", "How GPUs are taken back", &reclaim),
+    SPEC_ROW(SCENARIO, designs, "designs", FIELD_MAP, "Pool designs to compare, by name",
+             .table = &spec_design, .max = 64),
+    SPEC_ROW(SCENARIO, design, "design", FIELD_TEXT,
+             "The design of a single run: one of `designs` (default the first), or a preset",
+             .unit = UNIT_NONE),
+};
+const struct field_table spec_scenario =
+    SPEC_OF(SCENARIO, scenario_rows, "scenario", "The top level of the file", .brief = NULL);
