@@ -32,20 +32,80 @@ struct prompt_work {
     uint64_t squares; /* sum (s + q)^2 - s^2 */
 };
 
-static uint32_t prompt_of(const struct replica_request *e)
+static bool is_chunked(const struct replica *r)
 {
-    return e->prompt_tokens + e->generated_tokens;
+    return r->config->prefill == PREFILL_CHUNKED;
+}
+
+static uint32_t prompt_of(const struct entry *e)
+{
+    return e->request.prompt_tokens + e->request.generated_tokens;
 }
 
 /* Is there room for a request beside n_holding others with kv tokens, and for one more step of all?
  * Alone it always fits: prompt + output <= capacity. */
-static bool has_room(const struct replica *r, const struct replica_request *e, uint32_t n_holding,
+static bool has_room(const struct replica *r, const struct entry *e, uint32_t n_holding,
                      uint64_t kv)
 {
     if (n_holding == 0)
         return true;
-    return n_holding < r->config.max_num_seqs &&
-           kv + prompt_of(e) + 1 + n_holding + 1 <= r->config.kv_capacity_tokens;
+    return n_holding < r->config->max_num_seqs &&
+           kv + prompt_of(e) + 1 + n_holding + 1 <= r->config->kv_capacity_tokens;
+}
+
+/* Prefill priority: admits up to n_eligible waiting prompts, whole, while they fit into a step. */
+static struct prompt_work take_whole(struct replica *r, uint32_t n_eligible)
+{
+    struct prompt_work work = {0, 0};
+    uint32_t front = r->queue_front;
+    while (r->n_batch < n_eligible) {
+        const struct entry *e = &r->entries[front];
+        const uint64_t prompt = prompt_of(e);
+        if (r->n_batch > 0 && work.tokens + prompt > r->config->max_batched_tokens)
+            break;
+        if (!has_room(r, e, r->n_running + r->n_batch, r->kv_tokens))
+            break;
+        r->n_batch++;
+        r->kv_tokens += prompt + 1;
+        work.tokens += prompt;
+        work.squares += prompt * prompt;
+        front = e->next;
+    }
+    return work;
+}
+
+/* Chunked: takes tokens of the partly done prompt and of up to n_eligible waiting ones, which are
+ * admitted, as far as the budget that the running requests leave goes. */
+static struct prompt_work take_chunks(struct replica *r, uint32_t n_eligible)
+{
+    struct prompt_work work = {0, 0};
+    const uint32_t max = r->config->max_batched_tokens, n = r->n_batch + n_eligible;
+    uint32_t budget = max > r->n_running ? max - r->n_running : 0;
+    uint32_t start = r->batch_done, end = start, prompt = end, front = r->queue_front;
+    for (uint32_t i = 0; i < n && budget > 0; i++) {
+        const struct entry *e = &r->entries[front];
+        if (i >= r->n_batch) {
+            if (!has_room(r, e, r->n_running + i, r->kv_tokens))
+                break;
+            r->n_batch = i + 1;
+            r->kv_tokens += prompt_of(e) + 1;
+        }
+        prompt = prompt_of(e);
+        const uint32_t rest = prompt - start, q = rest < budget ? rest : budget;
+        end = start + q;
+        budget -= q;
+        work.tokens += q;
+        work.squares += (uint64_t)q * ((uint64_t)start + end);
+        start = 0;
+        front = e->next;
+    }
+    r->batch_tail = end < prompt || work.tokens == 0 ? end : 0;
+    return work;
+}
+
+static struct prompt_work take_prompts(struct replica *r, uint32_t n_eligible)
+{
+    return is_chunked(r) ? take_chunks(r, n_eligible) : take_whole(r, n_eligible);
 }
 
 static u128 square_ps(uint64_t f_fs, uint64_t squares)
@@ -54,99 +114,70 @@ static u128 square_ps(uint64_t f_fs, uint64_t squares)
     return fs >> 64 == 0 ? (uint64_t)fs / 1000 : fs / 1000;
 }
 
-static u128 step_ps(const struct replica *r, const struct prompt_work *work)
+static uint64_t decode_ps(const struct replica *r)
 {
-    const struct step_time *s = &r->config.step;
-    u128 prompts = (u128)s->e_ps * work->tokens + square_ps(s->f_fs, work->squares);
-    if (r->phase == PHASE_MIXED)
-        return s->a_ps + s->b_ps * r->n_running + s->c_ps * r->context_tokens + prompts;
-    prompts += s->d_ps;
-    return prompts < s->floor_ps ? s->floor_ps : prompts;
+    const struct step_time *s = &r->config->step;
+    return s->a_ps + s->b_ps * r->n_running + s->c_ps * r->context_tokens;
 }
 
-/* Prompt tokens of the step that starts here: of the batch, then of up to n_eligible waiting ones,
- * which are admitted. */
-static struct prompt_work take_prompts(struct replica *r, uint32_t n_eligible)
+static void end_after(struct replica *r, u128 ps)
 {
-    const bool chunked = r->config.prefill == PREFILL_CHUNKED;
-    const uint32_t carried = chunked ? r->n_running : 0, max = r->config.max_batched_tokens;
-    uint32_t budget = max > carried ? max - carried : 0;
-    struct prompt_work work = {0, 0};
-    uint32_t i = 0, n = r->n_batch + n_eligible;
-    r->batch_tail = 0;
-    for (; i < n && r->batch_tail == 0; i++) {
-        const struct replica_request *e = &r->entries[*queue_at(r, i)];
-        const bool admitted = i < r->n_batch;
-        const uint32_t prompt = prompt_of(e), start = admitted ? r->batch_done : 0;
-        uint32_t q = prompt - start;
-        if (chunked && budget == 0)
-            break;
-        if (!chunked && i > 0 && q > budget)
-            break;
-        if (!admitted && !has_room(r, e, r->n_running + i, r->kv_tokens))
-            break;
-        if (chunked && q > budget) {
-            q = budget;
-            r->batch_tail = start + q;
-        }
-        if (!admitted)
-            r->kv_tokens += prompt + 1;
-        budget -= q < budget ? q : budget;
-        work.tokens += q;
-        work.squares += (uint64_t)q * (2 * (uint64_t)start + q);
-    }
-    if (i > r->n_batch)
-        r->n_batch = i;
-    return work;
-}
-
-static void end_at(struct replica *r, u128 ps)
-{
-    r->end = boundary_add(r->at, ps);
-    r->next_ns = boundary_fires(r->end);
+    const struct boundary end = boundary_add(replica_at(r), ps);
+    r->end_ps = (uint16_t)end.ps;
+    r->next_ns = boundary_fires(end);
 }
 
 static void start_step(struct replica *r, const struct prompt_work *work)
 {
-    const bool mixed = r->config.prefill == PREFILL_CHUNKED && r->n_running > 0;
-    r->phase = mixed ? PHASE_MIXED : PHASE_PREFILL;
-    end_at(r, step_ps(r, work));
+    const struct step_time *s = &r->config->step;
+    const u128 prompts = (u128)s->e_ps * work->tokens + square_ps(s->f_fs, work->squares);
+    r->phase = PHASE_PREFILL;
+    r->run_steps = is_chunked(r) && r->n_running > 0;
+    if (r->run_steps)
+        end_after(r, decode_ps(r) + prompts);
+    else
+        end_after(r, s->d_ps + prompts > s->floor_ps ? s->d_ps + prompts : s->floor_ps);
+}
+
+/* The head of those that wait: behind the batch, which is at most one request between steps. */
+static uint32_t waiting_head(const struct replica *r)
+{
+    return r->n_batch ? r->entries[r->queue_front].next : r->queue_front;
 }
 
 /* Would the head of the queue be admitted k steps into the present run? */
 static bool joins_after(const struct replica *r, uint32_t k)
 {
-    const struct replica_request *head = &r->entries[*queue_at(r, r->n_batch)];
-    if (r->config.prefill == PREFILL_CHUNKED && r->n_running >= r->config.max_batched_tokens)
+    if (is_chunked(r) && r->n_running >= r->config->max_batched_tokens)
         return false;
-    return has_room(r, head, r->n_running + r->n_batch, r->kv_tokens + (uint64_t)k * r->n_running);
+    return has_room(r, &r->entries[waiting_head(r)], r->n_running + r->n_batch,
+                    r->kv_tokens + (uint64_t)k * r->n_running);
 }
 
 /* The step of the present run, at most last, at which a head of the queue that came at now joins.
  */
 static uint32_t join_step(const struct replica *r, simtime_ns now, uint32_t last)
 {
-    uint32_t k = run_first_after(&r->run, boundary_until(r->at, now), last);
+    uint32_t k = run_first_after(&r->run, boundary_until(replica_at(r), now), last);
     return k < last && joins_after(r, k) ? k : last;
 }
 
 static void run_until(struct replica *r, uint32_t k)
 {
     r->run_steps = k;
-    end_at(r, run_ps(&r->run, k));
+    end_after(r, run_ps(&r->run, k));
 }
 
 static void start_run(struct replica *r, simtime_ns now, bool evicted, bool late_head)
 {
-    const struct step_time *s = &r->config.step;
     const uint32_t n = r->n_running;
-    uint32_t k = order_left(r, r->order[n - 1]);
-    uint64_t room = r->config.kv_capacity_tokens - r->kv_tokens;
+    uint32_t k = order_left(r, replica_order(r)[n - 1]);
+    const uint64_t room = r->config->kv_capacity_tokens - r->kv_tokens;
     if ((uint64_t)k * n > room)
         k = (uint32_t)(room / n);
     r->phase = PHASE_DECODE;
-    r->run.first_ps = s->a_ps + s->b_ps * n + s->c_ps * r->context_tokens;
-    r->run.growth_ps = s->c_ps * n;
+    r->run.first_ps = decode_ps(r);
+    r->run.growth_ps = r->config->step.c_ps * n;
     if (late_head)
         k = join_step(r, now, k);
     else if (evicted && joins_after(r, 1))
@@ -161,14 +192,14 @@ static bool later(const struct replica_request *a, const struct replica_request 
 
 static uint32_t generated(const struct replica *r, struct finish f)
 {
-    return r->entries[f.entry].output_tokens - order_left(r, f);
+    return r->entries[f.entry].request.output_tokens - order_left(r, f);
 }
 
 static void evict_running(struct replica *r, uint32_t i)
 {
-    const struct finish f = r->order[i];
-    struct replica_request *e = &r->entries[f.entry];
-    e->generated_tokens = generated(r, f);
+    const struct finish f = replica_order(r)[i];
+    struct entry *e = &r->entries[f.entry];
+    e->request.generated_tokens = generated(r, f);
     r->kv_tokens -= prompt_of(e);
     r->context_tokens -= prompt_of(e);
     order_remove(r, i);
@@ -178,28 +209,34 @@ static void evict_running(struct replica *r, uint32_t i)
 /* The batch between two steps is one partly done prompt, already at the front of the queue. */
 static void evict_batch(struct replica *r)
 {
-    r->kv_tokens -= prompt_of(&r->entries[*queue_at(r, 0)]) + 1;
+    r->kv_tokens -= prompt_of(&r->entries[r->queue_front]) + 1;
     r->n_batch = 0;
     r->batch_done = 0;
 }
 
 static void evict_latest(struct replica *r)
 {
-    uint32_t latest = 0;
-    for (uint32_t i = 1; i < r->n_running; i++)
-        if (later(&r->entries[r->order[i].entry], &r->entries[r->order[latest].entry]))
-            latest = i;
-    if (r->n_batch && later(&r->entries[*queue_at(r, 0)], &r->entries[r->order[latest].entry]))
+    const struct finish *order = replica_order(r);
+    const struct replica_request *latest = NULL;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < r->n_running; i++) {
+        const struct replica_request *request = &r->entries[order[i].entry].request;
+        if (!latest || later(request, latest)) {
+            latest = request;
+            at = i;
+        }
+    }
+    if (r->n_batch && later(&r->entries[r->queue_front].request, latest))
         evict_batch(r);
     else
-        evict_running(r, latest);
+        evict_running(r, at);
     r->n_evictions++;
 }
 
 static bool make_room(struct replica *r)
 {
     bool evicted = false;
-    while (r->kv_tokens + r->n_running > r->config.kv_capacity_tokens) {
+    while (r->kv_tokens + r->n_running > r->config->kv_capacity_tokens) {
         evict_latest(r);
         evicted = true;
     }
@@ -209,13 +246,14 @@ static bool make_room(struct replica *r)
 /* Starts, at now, on the first of the requests that came at now. */
 static void start_idle(struct replica *r, simtime_ns now)
 {
-    r->at = (struct boundary){now, 0};
-    struct prompt_work work = take_prompts(r, 1);
+    r->at_ns = now;
+    r->at_ps = 0;
+    const struct prompt_work work = take_prompts(r, 1);
     start_step(r, &work);
     r->n_late--;
 }
 
-/* What follows the boundary r->at, which fires at now. */
+/* What follows the boundary at which the replica is, which fires at now. */
 static void plan(struct replica *r, simtime_ns now)
 {
     const bool evicted = make_room(r);
@@ -234,19 +272,23 @@ static void plan(struct replica *r, simtime_ns now)
     }
 }
 
+/* How long the present run or step has lasted, between times as they are reported. */
+static simtime_ns elapsed(const struct replica *r, simtime_ns now)
+{
+    return r->phase == PHASE_IDLE ? 0 : now - boundary_fires(replica_at(r));
+}
+
 static void account(struct replica *r, simtime_ns now)
 {
-    const simtime_ns elapsed = r->phase == PHASE_IDLE ? 0 : now - r->since_ns;
-    r->request_ns += (u128)elapsed * (r->n_running + r->n_batch);
-    r->busy_ns += elapsed;
-    r->since_ns = now;
+    const simtime_ns ns = elapsed(r, now);
+    r->request_ns += (u128)ns * (r->n_running + r->n_batch);
+    r->busy_ns += ns;
 }
 
 static void finish(struct replica *r, uint32_t entry, simtime_ns now)
 {
-    const uint32_t id = r->entries[entry].id;
     entry_free(r, entry);
-    r->events.done(r->events.self, id, now);
+    r->events.done(r->events.self, r->entries[entry].request.id, now);
 }
 
 static void decode(struct replica *r, uint32_t steps)
@@ -259,10 +301,11 @@ static void decode(struct replica *r, uint32_t steps)
 
 static void finish_running(struct replica *r, simtime_ns now)
 {
-    while (r->n_running && order_left(r, r->order[r->n_running - 1]) == 0) {
-        const uint32_t entry = r->order[--r->n_running].entry;
-        const struct replica_request *e = &r->entries[entry];
-        const uint64_t kv = (uint64_t)e->prompt_tokens + e->output_tokens;
+    const struct finish *order = replica_order(r);
+    while (r->n_running && order_left(r, order[r->n_running - 1]) == 0) {
+        const uint32_t entry = order[--r->n_running].entry;
+        const struct replica_request *request = &r->entries[entry].request;
+        const uint64_t kv = (uint64_t)request->prompt_tokens + request->output_tokens;
         r->kv_tokens -= kv;
         r->context_tokens -= kv;
         finish(r, entry, now);
@@ -274,14 +317,12 @@ static void complete_prompts(struct replica *r, simtime_ns now)
 {
     const uint32_t n_partial = r->batch_tail > 0;
     for (; r->n_batch > n_partial; r->n_batch--) {
-        const uint32_t entry = *queue_at(r, 0);
-        const struct replica_request *e = &r->entries[entry];
+        const uint32_t entry = queue_pop(r);
+        const struct entry *e = &r->entries[entry];
         const uint32_t kv = prompt_of(e) + 1;
-        const uint32_t left = e->output_tokens - e->generated_tokens - 1;
-        r->queue_head++;
-        r->n_queue--;
-        if (e->generated_tokens == 0)
-            r->events.first_token(r->events.self, e->id, now);
+        const uint32_t left = e->request.output_tokens - e->request.generated_tokens - 1;
+        if (e->request.generated_tokens == 0)
+            r->events.first_token(r->events.self, e->request.id, now);
         if (left > 0) {
             order_insert(r, entry, left);
             r->context_tokens += kv;
@@ -298,13 +339,11 @@ enum hr_err replica_advance(struct replica *r, simtime_ns now)
     assert(now == r->next_ns && r->phase != PHASE_IDLE);
     r->n_events++;
     account(r, now);
-    if (r->phase != PHASE_PREFILL) {
-        decode(r, r->phase == PHASE_MIXED ? 1 : r->run_steps);
-        finish_running(r, now);
-    }
-    if (r->phase != PHASE_DECODE)
-        complete_prompts(r, now);
-    r->at = r->end;
+    decode(r, r->run_steps);
+    finish_running(r, now);
+    complete_prompts(r, now);
+    r->at_ns = now - (r->end_ps > 0);
+    r->at_ps = r->end_ps;
     plan(r, now);
     return HR_OK;
 }
@@ -312,19 +351,15 @@ enum hr_err replica_advance(struct replica *r, simtime_ns now)
 enum hr_err replica_submit(struct replica *r, const struct replica_request *request, simtime_ns now)
 {
     assert(request->prompt_tokens >= 1 && request->generated_tokens < request->output_tokens);
-    assert(replica_fits(&r->config, request->prompt_tokens, request->output_tokens));
+    assert(replica_fits(r->config, request->prompt_tokens, request->output_tokens));
     if (r->free_entry == ENTRY_NONE)
         TRY(replica_grow(r));
     const uint32_t entry = entry_take(r);
-    r->entries[entry] = *request;
+    r->entries[entry].request = *request;
     queue_push_back(r, entry);
-    if (r->late_ns != now) {
-        r->late_ns = now;
-        r->n_late = 0;
-    }
-    r->n_late++;
+    r->n_late = r->late_ns == now ? r->n_late + 1 : 1;
+    r->late_ns = now;
     if (r->phase == PHASE_IDLE) {
-        account(r, now);
         start_idle(r, now);
     } else if (r->phase == PHASE_DECODE && r->n_queue - r->n_batch == 1) {
         uint32_t k = join_step(r, now, r->run_steps);
@@ -341,22 +376,27 @@ static int by_arrival(const void *a, const void *b)
 
 size_t replica_take_all(struct replica *r, simtime_ns now, struct replica_request *out)
 {
+    const struct finish *order = replica_order(r);
     account(r, now);
     if (r->phase == PHASE_DECODE)
-        decode(r, run_first_after(&r->run, boundary_until(r->at, now), r->run_steps) - 1);
+        decode(r, run_first_after(&r->run, boundary_until(replica_at(r), now), r->run_steps) - 1);
     size_t n = 0;
     for (uint32_t i = 0; i < r->n_running; i++) {
-        out[n] = r->entries[r->order[i].entry];
-        out[n++].generated_tokens = generated(r, r->order[i]);
+        out[n] = r->entries[order[i].entry].request;
+        out[n++].generated_tokens = generated(r, order[i]);
     }
-    for (uint32_t i = 0; i < r->n_queue; i++)
-        out[n++] = r->entries[*queue_at(r, i)];
+    for (uint32_t i = 0, entry = r->queue_front; i < r->n_queue; i++) {
+        out[n++] = r->entries[entry].request;
+        entry = r->entries[entry].next;
+    }
     qsort(out, n, sizeof *out, by_arrival);
     replica_clear(r);
     r->phase = PHASE_IDLE;
     r->next_ns = SIM_NEVER;
     return n;
 }
+
+static_assert(sizeof(struct replica) == 192, "three cache lines, 64-byte aligned");
 
 struct replica *replica_new(const struct replica_config *config,
                             const struct replica_events *events)
@@ -369,12 +409,13 @@ struct replica *replica_new(const struct replica_config *config,
     assert(config->max_num_seqs >= 1 && config->max_num_seqs <= MAX_REQUESTS);
     assert(config->max_batched_tokens >= 1);
     (void)s;
-    struct replica *r = aligned_alloc(64, (sizeof *r + 63) / 64 * 64);
+    struct replica *r = aligned_alloc(64, sizeof *r);
     if (!r)
         return NULL;
-    *r = (struct replica){.config = *config,
+    *r = (struct replica){.config = config,
                           .events = *events,
                           .next_ns = SIM_NEVER,
+                          .queue_front = ENTRY_NONE,
                           .free_entry = ENTRY_NONE,
                           .late_ns = SIM_NEVER};
     return r;
@@ -420,7 +461,7 @@ uint64_t replica_events_processed(const struct replica *r)
 
 void replica_batch(const struct replica *r, simtime_ns now, u128 *request_ns, uint64_t *busy_ns)
 {
-    const simtime_ns elapsed = r->phase == PHASE_IDLE ? 0 : now - r->since_ns;
-    *request_ns = r->request_ns + (u128)elapsed * replica_running(r);
-    *busy_ns = r->busy_ns + elapsed;
+    const simtime_ns ns = elapsed(r, now);
+    *request_ns = r->request_ns + (u128)ns * replica_running(r);
+    *busy_ns = r->busy_ns + ns;
 }

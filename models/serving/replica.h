@@ -78,7 +78,8 @@ struct replica_events {
 
 struct replica; /* opaque; its first cache line is what replica_next and replica_submit touch */
 
-/* Copies both. NULL when memory is out. */
+/* Keeps a reference to config, which its owner neither changes nor frees before the replica; copies
+ * events. NULL when memory is out. */
 struct replica *replica_new(const struct replica_config *config,
                             const struct replica_events *events);
 void replica_free(struct replica *r); /* accepts NULL */
