@@ -76,7 +76,7 @@ void field_unset(const struct field *f, void *base)
         *(const void **)p = NULL;
         break;
     case FIELD_KINDS:
-        assert(!"a kind");
+        assert(false && "a kind");
     }
 }
 
@@ -269,7 +269,7 @@ enum hr_err field_read(const struct field *f, const char *text, void *base, char
     case FIELD_KINDS:
         break;
     }
-    assert(!"a single value");
+    assert(false && "a single value");
     return HR_INPUT;
 }
 
@@ -347,7 +347,7 @@ int field_expectation(const struct field *f, char *out, size_t size)
         append(out, size, &n, "any value");
         break;
     case FIELD_KINDS:
-        assert(!"a kind");
+        assert(false && "a kind");
     }
     return (int)n;
 }
