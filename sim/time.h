@@ -27,9 +27,10 @@ static inline simtime_ns sim_time_from_s(double s)
     return ns >= 18446744073709549568.0 ? SIM_NEVER : (simtime_ns)(ns + 0.5);
 }
 
+/* The nearest double: 90 s is 90, not 90.00000000000001. */
 static inline double sim_time_to_s(simtime_ns t)
 {
-    return (double)t * 1e-9;
+    return (double)t / 1e9;
 }
 
 /* Sum that stops at SIM_NEVER instead of wrapping. */
