@@ -1,0 +1,186 @@
+/* One pass over the reclaims, one over the jobs, one over the windows of each service. */
+#include "analysis/digest.h"
+
+#include "analysis/ramp.h"
+#include "sim/vec.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- durations ---- */
+
+static bool durations_add(struct durations *d, simtime_ns t)
+{
+    d->sum_ns += t;
+    return vec_push(d, t);
+}
+
+static int by_length(const void *a, const void *b)
+{
+    simtime_ns x = *(const simtime_ns *)a, y = *(const simtime_ns *)b;
+    return (x > y) - (x < y);
+}
+
+static void durations_sort(struct durations *d)
+{
+    if (d->n)
+        qsort(d->items, d->n, sizeof *d->items, by_length);
+}
+
+double durations_mean_s(const struct durations *d)
+{
+    return d->n ? (double)d->sum_ns / 1e9 / (double)d->n : NAN;
+}
+
+double durations_quantile_s(const struct durations *d, double q)
+{
+    if (d->n == 0)
+        return NAN;
+    size_t rank = (size_t)ceil(q * (double)d->n);
+    rank = rank < 1 ? 1 : rank > d->n ? d->n : rank;
+    return (double)d->items[rank - 1] / 1e9;
+}
+
+/* ---- reclaims ---- */
+
+static enum hr_err scan_reclaims(struct digest *d)
+{
+    const struct run_results *r = d->results;
+    for (size_t i = 0; i < r->n_reclaims; i++) {
+        const struct reclaim_row *row = &r->reclaims[i];
+        d->gpus_evicted += row->gpus_evicted;
+        d->gpus_missing += row->gpus_missing;
+        d->victims += row->victims;
+        if (row->ready_ns == SIM_NEVER)
+            continue;
+        if (!durations_add(&d->reclaims, row->ready_ns - row->decision_ns))
+            return HR_NOMEM;
+        for (int s = 0; s < STAGES; s++)
+            d->stage_ns[s] += row->stage_ns[s];
+    }
+    durations_sort(&d->reclaims);
+    return HR_OK;
+}
+
+/* ---- the ramp condition ---- */
+
+static double limit_gpus(const struct plan *p, const struct service_plan *s)
+{
+    double per_replica = s->gpus_per_replica;
+    if (!s->autoscaler.enabled)
+        return s->initial_replicas * per_replica;
+    double most = fmin(s->quota.ceiling_gpus, fleet_plan_gpus(&p->fleet));
+    most = fmin(most, s->autoscaler.max_replicas * per_replica);
+    return floor(most / per_replica) * per_replica;
+}
+
+static enum hr_err response_of(const struct digest *d, uint32_t service, double *response_s)
+{
+    const struct run_results *r = d->results;
+    struct durations mine = {0};
+    enum hr_err err = HR_OK;
+    for (size_t i = 0; i < r->n_reclaims && err == HR_OK; i++) {
+        const struct reclaim_row *row = &r->reclaims[i];
+        if (row->claimant != service || row->ready_ns == SIM_NEVER)
+            continue;
+        simtime_ns t = row->stage_ns[STAGE_DETECT] + row->ready_ns - row->decision_ns;
+        err = durations_add(&mine, t) ? HR_OK : HR_NOMEM;
+    }
+    durations_sort(&mine);
+    *response_s = durations_quantile_s(&mine, 0.99);
+    if (mine.n == 0) {
+        *response_s = 0;
+        for (int s = STAGE_SCHEDULE; s < STAGES; s++)
+            *response_s += dist_mean_s(&d->plan->services[service].cold_start[s]);
+    }
+    vec_free(&mine);
+    return err;
+}
+
+static enum hr_err scan_ramp(struct digest *d, uint32_t service)
+{
+    const struct service_plan *s = &d->plan->services[service];
+    struct ramp_facts *f = &d->ramps[service];
+    struct ramp ramp;
+    TRY(response_of(d, service, &f->response_s));
+    TRY(ramp_init(&ramp, s, &d->results->services[service], d->measured_s));
+    double per_replica = s->gpus_per_replica;
+    f->peak_gpus = ramp_peak(&ramp);
+    f->mean_gpus = ramp_mean(&ramp);
+    f->limit_gpus = limit_gpus(d->plan, s);
+    f->held_gpus =
+        (s->autoscaler.enabled ? s->autoscaler.min_replicas : s->initial_replicas) * per_replica;
+    f->buffer_gpus = s->autoscaler.enabled ? s->autoscaler.buffer_replicas * per_replica : 0;
+    f->rise_gpus = ramp_rise(&ramp, f->response_s);
+    if (f->peak_gpus > f->limit_gpus) {
+        f->safe_buffer_gpus = f->safe_reclaim_s = NAN;
+    } else if (f->held_gpus >= f->peak_gpus) {
+        f->safe_buffer_gpus = 0;
+        f->safe_reclaim_s = (double)ramp.n * ramp.step_s;
+    } else {
+        f->safe_buffer_gpus = ceil(f->rise_gpus / per_replica - 1e-9) * per_replica;
+        f->safe_reclaim_s = ramp_safe_reclaim_s(&ramp, f->buffer_gpus);
+    }
+    ramp_fini(&ramp);
+    return HR_OK;
+}
+
+/* ---- jobs ---- */
+
+static enum hr_err scan_jobs(struct digest *d)
+{
+    const struct run_results *r = d->results;
+    for (size_t i = 0; i < r->n_jobs; i++) {
+        const struct job_row *job = &r->jobs[i];
+        if (job->backlog || job->first_start_ns == SIM_NEVER)
+            continue;
+        struct digest_queue *q = &d->queues[job->claimant - r->n_services];
+        if (!durations_add(&q->wait, job->first_start_ns - job->submit_ns))
+            return HR_NOMEM;
+        if (job->outcome == OUTCOME_DONE &&
+            !durations_add(&q->completion, job->end_ns - job->submit_ns))
+            return HR_NOMEM;
+    }
+    for (uint32_t q = 0; q < r->n_queues; q++) {
+        durations_sort(&d->queues[q].wait);
+        durations_sort(&d->queues[q].completion);
+    }
+    return HR_OK;
+}
+
+static enum hr_err scan(struct digest *d)
+{
+    TRY(scan_reclaims(d));
+    TRY(scan_jobs(d));
+    for (uint32_t s = 0; s < d->results->n_services; s++)
+        TRY(scan_ramp(d, s));
+    return HR_OK;
+}
+
+enum hr_err digest_init(struct digest *d, const struct plan *plan,
+                        const struct run_results *results)
+{
+    *d = (struct digest){
+        .plan = plan,
+        .results = results,
+        .measured_s = sim_time_to_s(results->end_ns - results->start_ns),
+    };
+    d->ramps = calloc(results->n_services + 1, sizeof *d->ramps);
+    d->queues = calloc(results->n_queues + 1, sizeof *d->queues);
+    enum hr_err err = d->ramps && d->queues ? scan(d) : HR_NOMEM;
+    if (err != HR_OK)
+        digest_fini(d);
+    return err;
+}
+
+void digest_fini(struct digest *d)
+{
+    vec_free(&d->reclaims);
+    for (uint32_t q = 0; d->queues && q < d->results->n_queues; q++) {
+        vec_free(&d->queues[q].wait);
+        vec_free(&d->queues[q].completion);
+    }
+    free(d->ramps);
+    free(d->queues);
+    *d = (struct digest){0};
+}

@@ -1,0 +1,141 @@
+/* Figures read from the ledger: GPU-hours by state, utilization, allocation, goodput, cost.
+ *
+ * supplied = every state but absent; utilization = (serving + training) / supplied; allocation =
+ * every owned state / supplied; training goodput = training / (training + checkpointing + restoring
+ * + lost + draining) of the queues; cost per useful GPU-hour = price x supplied / (serving +
+ * training). Sums are integers until the last division. */
+#include "analysis/metrics_internal.h"
+
+#include <math.h>
+
+static const double ns_per_hour = 3.6e12;
+
+u128 capacity_ns(const struct digest *d, uint32_t first, uint32_t end, uint32_t states)
+{
+    u128 sum = 0;
+    for (uint32_t owner = first; owner < end; owner++)
+        for (unsigned s = 0; s < GPU_STATES; s++)
+            if (states >> s & 1)
+                sum += d->results->ledger[results_account(owner, s)];
+    return sum;
+}
+
+static u128 all_ns(const struct digest *d, uint32_t states)
+{
+    return capacity_ns(d, 0, d->results->n_owners, states);
+}
+
+/* Owners of services are 1 .. n_services, those of queues follow. */
+static u128 services_ns(const struct digest *d, uint32_t states)
+{
+    return capacity_ns(d, 1, 1 + d->results->n_services, states);
+}
+
+u128 capacity_supplied_ns(const struct digest *d)
+{
+    return all_ns(d, STATES_ALL & ~STATE_BIT(ABSENT));
+}
+
+double capacity_hours(u128 share_ns)
+{
+    return (double)share_ns / ns_per_hour;
+}
+
+double capacity_ratio(u128 part, u128 whole)
+{
+    return whole ? (double)part / (double)whole : NAN;
+}
+
+double capacity_fleet_gpus(const struct digest *d, struct metric_at at)
+{
+    (void)at;
+    return d->results->fleet_gpus;
+}
+
+double capacity_measured_s(const struct digest *d, struct metric_at at)
+{
+    (void)at;
+    return d->measured_s;
+}
+
+double capacity_supplied_h(const struct digest *d, struct metric_at at)
+{
+    (void)at;
+    return capacity_hours(capacity_supplied_ns(d));
+}
+
+double capacity_states_h(const struct digest *d, struct metric_at at)
+{
+    return capacity_hours(all_ns(d, at.arg));
+}
+
+double capacity_states_frac(const struct digest *d, struct metric_at at)
+{
+    return capacity_ratio(all_ns(d, at.arg), capacity_supplied_ns(d));
+}
+
+double capacity_state_h(const struct digest *d, struct metric_at at)
+{
+    return capacity_hours(all_ns(d, UINT32_C(1) << at.part));
+}
+
+double capacity_state_frac(const struct digest *d, struct metric_at at)
+{
+    return capacity_ratio(all_ns(d, UINT32_C(1) << at.part), all_ns(d, STATES_ALL));
+}
+
+double capacity_account_h(const struct digest *d, struct metric_at at)
+{
+    return capacity_hours(d->results->ledger[results_account(at.entity, at.part)]);
+}
+
+double capacity_account_frac(const struct digest *d, struct metric_at at)
+{
+    return capacity_ratio(d->results->ledger[results_account(at.entity, at.part)],
+                          all_ns(d, STATES_ALL));
+}
+
+double capacity_allocation(const struct digest *d, struct metric_at at)
+{
+    (void)at;
+    u128 owned = capacity_ns(d, 1, d->results->n_owners, STATES_ALL);
+    return capacity_ratio(owned, capacity_supplied_ns(d));
+}
+
+double capacity_serving_pool(const struct digest *d, struct metric_at at)
+{
+    (void)at;
+    return capacity_ratio(services_ns(d, STATES_ALL), capacity_supplied_ns(d));
+}
+
+double capacity_spare(const struct digest *d, struct metric_at at)
+{
+    (void)at;
+    return capacity_ratio(services_ns(d, STATE_BIT(HELD_IDLE)), capacity_supplied_ns(d));
+}
+
+double capacity_goodput(const struct digest *d, struct metric_at at)
+{
+    (void)at;
+    uint32_t first = 1 + d->results->n_services, end = d->results->n_owners;
+    return capacity_ratio(capacity_ns(d, first, end, STATE_BIT(TRAINING)),
+                          capacity_ns(d, first, end, STATES_TRAINING_TIME));
+}
+
+/* Without a price there is no cost. */
+static double price(const struct digest *d)
+{
+    return d->plan->price_usd_per_gpu_h > 0 ? d->plan->price_usd_per_gpu_h : NAN;
+}
+
+double capacity_cost(const struct digest *d, struct metric_at at)
+{
+    (void)at;
+    return price(d) * capacity_hours(capacity_supplied_ns(d));
+}
+
+double capacity_useful_cost(const struct digest *d, struct metric_at at)
+{
+    (void)at;
+    return price(d) * capacity_ratio(capacity_supplied_ns(d), all_ns(d, STATES_USEFUL));
+}

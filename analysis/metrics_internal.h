@@ -1,0 +1,88 @@
+/* The functions behind the rows of the summary table; what each gives stands in its row. */
+#ifndef HEADROOM_ANALYSIS_METRICS_INTERNAL_H
+#define HEADROOM_ANALYSIS_METRICS_INTERNAL_H
+
+#include "analysis/metrics.h"
+
+/* arg of latency_quantile: the metric and the percentile. */
+#define LATENCY(metric, percent) ((uint32_t)(metric)*100u + (percent))
+
+/* metrics_capacity.c: arg of hours and share functions is a set of states, a bit each. */
+#define STATE_BIT(s)  (UINT32_C(1) << GPU_##s)
+#define STATES_ALL    ((UINT32_C(1) << GPU_STATES) - 1)
+#define STATES_USEFUL (STATE_BIT(SERVING) | STATE_BIT(TRAINING))
+#define STATES_TRAINING_TIME                                                                       \
+    (STATE_BIT(TRAINING) | STATE_BIT(CHECKPOINTING) | STATE_BIT(RESTORING) | STATE_BIT(LOST) |     \
+     STATE_BIT(DRAINING))
+
+/* Nanoseconds booked by owners [first, end) in a set of states. */
+u128 capacity_ns(const struct digest *d, uint32_t first, uint32_t end, uint32_t states);
+u128 capacity_supplied_ns(const struct digest *d); /* all states but absent */
+double capacity_hours(u128 share_ns);
+double capacity_ratio(u128 part, u128 whole); /* NaN when whole is 0 */
+
+metric_fn capacity_fleet_gpus, capacity_measured_s, capacity_supplied_h, capacity_states_h,
+    capacity_states_frac, capacity_state_h, capacity_state_frac, capacity_account_h,
+    capacity_account_frac, capacity_allocation, capacity_serving_pool, capacity_spare,
+    capacity_goodput, capacity_cost, capacity_useful_cost;
+
+/* metrics_service.c */
+enum service_count {
+    COUNT_REQUESTS,
+    COUNT_ARRIVED,
+    COUNT_DONE,
+    COUNT_OPEN,
+    COUNT_TOO_LONG,
+    COUNT_TIMED_OUT,
+    COUNT_RETRIED,
+    COUNT_EVICTIONS,
+    COUNT_SCALE_UPS,
+    COUNT_SCALE_DOWNS,
+    COUNT_PROMPT_TOKENS,
+    COUNT_OUTPUT_TOKENS,
+    COUNT_MAX_READY,
+    COUNT_MAX_WANTED,
+    COUNT_WINDOWS
+};
+
+metric_fn service_count, service_rate, service_attainment, service_breach_windows,
+    service_breach_min, service_late, service_objective_attainment,
+    service_objective_breach_windows, service_objective_breach_min, service_burn_rate,
+    service_budget_left, service_threshold, service_percentile, service_objective_metric,
+    latency_quantile, latency_mean, latency_max, service_batch_fill, service_in_flight,
+    service_gpus_mean, service_token_cost, service_replica_gpus, service_target, service_ramp;
+
+/* arg of service_ramp: which of struct ramp_facts. */
+enum ramp_fact {
+    RAMP_PEAK,
+    RAMP_MEAN,
+    RAMP_BUFFER,
+    RAMP_LIMIT,
+    RAMP_HELD,
+    RAMP_RESPONSE,
+    RAMP_RISE,
+    RAMP_SAFE_BUFFER,
+    RAMP_SAFE_RECLAIM
+};
+
+/* metrics_training.c */
+enum queue_count {
+    COUNT_SUBMITTED,
+    COUNT_STARTED,
+    COUNT_JOBS_DONE,
+    COUNT_BACKLOG_DONE,
+    COUNT_REFUSED,
+    COUNT_CENSORED,
+    COUNT_WAITING,
+    COUNT_PREEMPTIONS
+};
+
+metric_fn queue_count, queue_hours, queue_goodput, queue_wait_mean, queue_wait_quantile,
+    queue_completion_mean, queue_completion_quantile;
+
+/* metrics_reclaim.c */
+metric_fn reclaim_count, reclaim_ready, reclaim_mean, reclaim_quantile, reclaim_stage_mean,
+    reclaim_stage_frac, reclaim_binding, reclaim_detect, reclaim_evicted, reclaim_asked,
+    reclaim_over, reclaim_victims;
+
+#endif
