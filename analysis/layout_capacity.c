@@ -1,0 +1,147 @@
+/* The groups `ledger` (exact totals) and `timeline` (GPU-seconds per window), over owner and state.
+ *
+ * A ledger account is whole share-seconds and remaining nanoseconds, two int64: their sum over all
+ * accounts is capacity times measured time, as integers. */
+#include "analysis/layout_internal.h"
+
+#include <stdlib.h>
+
+static struct hdf5_dim owners(const struct hdf5_group *g, const struct summary *s)
+{
+    return layout_names(g, "owner", "who holds the GPUs", s->names[AXIS_OWNER], s->n[AXIS_OWNER]);
+}
+
+/* ---- ledger ---- */
+
+static void put_account_var(const struct hdf5_group *g, const struct layout_lead *lead,
+                            const struct hdf5_dim *owner, const struct hdf5_dim *state,
+                            const struct hdf5_var *var)
+{
+    struct hdf5_var v = *var;
+    layout_dims(&v, lead, owner, state, NULL);
+    hdf5_put(g, &v);
+}
+
+enum hr_err layout_ledger(const struct hdf5_group *root, const struct experiment *e)
+{
+    const struct summary *s = &e->summary;
+    size_t accounts = (size_t)s->n[AXIS_OWNER] * GPU_STATES;
+    size_t n = accounts * s->n_columns * s->n_replications, i = 0;
+    int64_t *whole = calloc(n, sizeof *whole), *rest = calloc(n, sizeof *rest);
+    if (!whole || !rest) {
+        free(whole);
+        free(rest);
+        return HR_NOMEM;
+    }
+    for (uint32_t c = 0; c < s->n_columns; c++)
+        for (uint32_t r = 0; r < s->n_replications; r++)
+            for (uint32_t o = 0; o < s->n[AXIS_OWNER]; o++) {
+                uint32_t owner = summary_local(s, e->columns[c].plan, AXIS_OWNER, o);
+                for (unsigned state = 0; state < GPU_STATES; state++, i++) {
+                    if (owner == SUMMARY_ABSENT)
+                        continue;
+                    u128 ns = experiment_results(e, c, r)->ledger[results_account(owner, state)];
+                    whole[i] = (int64_t)(ns / SIM_S);
+                    rest[i] = (int64_t)(ns % SIM_S);
+                }
+            }
+    struct hdf5_group g = hdf5_group_new(root, "ledger");
+    struct layout_lead lead;
+    layout_lead_open(&lead, &g, s, (struct layout_columns){0, s->n_columns});
+    struct hdf5_dim owner = owners(&g, s), state = layout_states(&g);
+    put_account_var(&g, &lead, &owner, &state,
+                    &(struct hdf5_var){.name = "share_seconds",
+                                       .type = HDF5_I64,
+                                       .data = whole,
+                                       .units = "s",
+                                       .long_name = "whole GPU-seconds"});
+    put_account_var(&g, &lead, &owner, &state,
+                    &(struct hdf5_var){.name = "share_nanoseconds",
+                                       .type = HDF5_I64,
+                                       .data = rest,
+                                       .units = "ns",
+                                       .long_name = "GPU-nanoseconds beyond the whole seconds"});
+    hdf5_dim_close(&owner);
+    hdf5_dim_close(&state);
+    layout_lead_close(&lead);
+    hdf5_group_close(&g);
+    free(whole);
+    free(rest);
+    return HR_OK;
+}
+
+/* ---- timeline ---- */
+
+static void copy_timeline(double *to, const struct experiment *e, uint32_t c, uint32_t r,
+                          size_t windows)
+{
+    const struct summary *s = &e->summary;
+    const struct run_results *run = experiment_results(e, c, r);
+    size_t accounts = (size_t)run->n_owners * GPU_STATES;
+    for (size_t w = 0; w < windows; w++)
+        for (uint32_t o = 0; o < s->n[AXIS_OWNER]; o++) {
+            uint32_t owner = summary_local(s, e->columns[c].plan, AXIS_OWNER, o);
+            for (unsigned state = 0; state < GPU_STATES; state++, to++)
+                if (owner != SUMMARY_ABSENT)
+                    *to =
+                        (double)run->timeline[w * accounts + results_account(owner, state)] / 1e9;
+        }
+}
+
+static enum hr_err write_timeline(const struct hdf5_group *g, const struct experiment *e,
+                                  struct layout_columns columns, uint32_t arg)
+{
+    (void)arg;
+    const struct summary *s = &e->summary;
+    const struct run_results *first = experiment_results(e, columns.first, 0);
+    size_t windows = first->n_timeline;
+    size_t per_run = windows * s->n[AXIS_OWNER] * GPU_STATES;
+    if (windows == 0)
+        return HR_OK;
+    double *gpu_s = calloc(per_run * columns.n * s->n_replications, sizeof *gpu_s);
+    if (!gpu_s)
+        return HR_NOMEM;
+    for (uint32_t c = 0; c < columns.n; c++)
+        for (uint32_t r = 0; r < s->n_replications; r++)
+            copy_timeline(gpu_s + (c * (size_t)s->n_replications + r) * per_run, e,
+                          columns.first + c, r, windows);
+    struct layout_lead lead;
+    layout_lead_open(&lead, g, s, columns);
+    struct hdf5_dim time =
+        layout_time(g, s->start_date, first->start_ns, first->timeline_ns, windows);
+    struct hdf5_dim owner = owners(g, s), state = layout_states(g);
+    struct hdf5_var v = {.name = "gpu_s",
+                         .type = HDF5_F64,
+                         .data = gpu_s,
+                         .units = "s",
+                         .long_name = "GPU-seconds in the window",
+                         .comment = "divided by the window's length: GPUs"};
+    layout_dims(&v, &lead, &time, &owner, &state);
+    hdf5_put(g, &v);
+    hdf5_dim_close(&time);
+    hdf5_dim_close(&owner);
+    hdf5_dim_close(&state);
+    layout_lead_close(&lead);
+    free(gpu_s);
+    return HR_OK;
+}
+
+static bool same_timeline(const struct experiment *e)
+{
+    const struct run_results *a = experiment_results(e, 0, 0);
+    for (uint32_t c = 1; c < e->summary.n_columns; c++) {
+        const struct run_results *b = experiment_results(e, c, 0);
+        if (a->start_ns != b->start_ns || a->end_ns != b->end_ns ||
+            a->timeline_ns != b->timeline_ns)
+            return false;
+    }
+    return true;
+}
+
+enum hr_err layout_timeline(const struct hdf5_group *root, const struct experiment *e)
+{
+    struct hdf5_group g = hdf5_group_new(root, "timeline");
+    enum hr_err err = layout_each(&g, e, same_timeline(e), write_timeline, 0);
+    hdf5_group_close(&g);
+    return err;
+}
