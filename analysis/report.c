@@ -1,0 +1,382 @@
+/* Layout of the report: a head line, the answer, the table, the judgement, the reasons, intervals.
+ *
+ * Columns that do not fit beside each other go into further tables of the same rows. */
+#include "analysis/report.h"
+
+#include "analysis/explain.h"
+#include "analysis/paired.h"
+#include "sim/units.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    WIDTH = 80,
+    LABEL_WIDTH = 26,
+    LEAST_CELL = 12,
+    MOST_CELL = 18, /* "floor-plus-borrow" and a blank */
+    PAIR_CELL = 27,
+    CELL_SIZE = 80
+};
+
+struct report {
+    FILE *out;
+    const struct summary *s;
+    const struct verdict *v;
+    bool colour;
+    size_t cell; /* width of a column of the table */
+};
+
+/* ---- colour ---- */
+
+enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_GOOD, STYLE_BAD };
+
+static void style(const struct report *r, enum style style)
+{
+    static const char *const codes[] = {"\033[0m", "\033[1m", "\033[32m", "\033[31m"};
+    if (r->colour)
+        fputs(codes[style], r->out);
+}
+
+/* ---- head and answer ---- */
+
+static void print_head(const struct report *r)
+{
+    const struct summary *s = r->s;
+    struct text t = {0};
+    char gpus[NUMBER_SIZE], measured[NUMBER_SIZE];
+    number_show(gpus, summary_mean(s, "fleet_gpus", 0, 0, 0), 0);
+    unit_print(measured, sizeof measured, summary_mean(s, "measured_s", 0, 0, 0), UNIT_TIME);
+    text_add(&t, "%s: %s GPUs, %s measured, seed %llu, %u replication%s%s", s->name, gpus, measured,
+             (unsigned long long)s->columns[0].seed, s->n_replications,
+             s->n_replications > 1 ? "s" : "", s->n_replications > 1 ? " (figures are means)" : "");
+    text_wrap(r->out, text_get(&t), 0, 2, WIDTH);
+    text_free(&t);
+}
+
+static void print_answer(const struct report *r)
+{
+    struct text t = {0};
+    explain_answer(&t, r->s, r->v);
+    fputc('\n', r->out);
+    style(r, STYLE_BOLD);
+    fputs("ANSWER", r->out);
+    style(r, STYLE_PLAIN);
+    fputc('\n', r->out);
+    text_wrap(r->out, text_get(&t), 2, 2, WIDTH);
+    text_free(&t);
+}
+
+/* ---- the table ---- */
+
+typedef void cell_fn(char *out, const struct summary *s, uint32_t column, uint32_t entity,
+                     const void *arg);
+
+/* A figure of the summary, scaled and with its unit behind it. */
+struct figure {
+    const char *label, *metric;
+    double scale;
+    int digits;
+    const char *unit;
+};
+
+static void figure_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
+                        const void *arg)
+{
+    const struct figure *f = arg;
+    char number[NUMBER_SIZE];
+    double value = summary_mean(s, f->metric, column, entity, 0) * f->scale;
+    number_show(number, value, f->digits);
+    snprintf(out, CELL_SIZE, "%s%s", number, isnan(value) ? "" : f->unit);
+}
+
+static void use_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
+                     const void *arg)
+{
+    (void)entity;
+    number_show(out, 100 * explain_use(s, column, *(const enum use *)arg), 1);
+}
+
+static void stage_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
+                       const void *arg)
+{
+    (void)arg;
+    double stage = summary_mean(s, "binding_stage", column, entity, 0);
+    bool known = stage >= 0 && stage < STAGES;
+    snprintf(out, CELL_SIZE, "%s", known ? stage_names[lround(stage)] : "-");
+}
+
+static void evicted_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
+                         const void *arg)
+{
+    (void)arg;
+    char evicted[NUMBER_SIZE], asked[NUMBER_SIZE];
+    number_show(evicted, summary_mean(s, "gpus_evicted", column, entity, 0), 0);
+    number_show(asked, summary_mean(s, "gpus_asked", column, entity, 0), 0);
+    snprintf(out, CELL_SIZE, "%s / %s", evicted, asked);
+}
+
+struct block {
+    uint32_t first, n; /* columns of this table */
+};
+
+static void print_row(const struct report *r, struct block b, const char *label, cell_fn *cell,
+                      uint32_t entity, const void *arg)
+{
+    fprintf(r->out, "%-*s", LABEL_WIDTH, label);
+    for (uint32_t c = b.first; c < b.first + b.n; c++) {
+        char text[CELL_SIZE] = "";
+        cell(text, r->s, c, entity, arg);
+        fprintf(r->out, "%*s", (int)r->cell, text);
+    }
+    fputc('\n', r->out);
+}
+
+static void print_figures(const struct report *r, struct block b, const struct figure *figures,
+                          size_t n, uint32_t entity)
+{
+    for (size_t i = 0; i < n; i++)
+        print_row(r, b, figures[i].label, figure_cell, entity, &figures[i]);
+}
+
+/* Bytes of the first n characters. */
+static size_t bytes_of(const char *text, size_t n)
+{
+    size_t i = 0;
+    while (text[i] && (n > 0 || ((unsigned char)text[i] & 0xc0) == 0x80)) {
+        n -= ((unsigned char)text[i] & 0xc0) != 0x80;
+        i++;
+    }
+    return i;
+}
+
+/* Labels above their columns, over several lines where they are long. */
+static void print_labels(const struct report *r, struct block b)
+{
+    bool more = true;
+    for (size_t line = 0; more; line++) {
+        more = false;
+        fprintf(r->out, "%*s", LABEL_WIDTH, "");
+        for (uint32_t c = b.first; c < b.first + b.n; c++) {
+            const char *label = r->s->columns[c].label;
+            const char *from = label + bytes_of(label, line * (r->cell - 1));
+            size_t bytes = bytes_of(from, r->cell - 1);
+            char piece[4 * MOST_CELL + 1];
+            snprintf(piece, sizeof piece, "%.*s", (int)bytes, from);
+            fprintf(r->out, "%*s%s", (int)(r->cell - text_width(piece)), "", piece);
+            more = more || from[bytes];
+        }
+        fputc('\n', r->out);
+    }
+}
+
+/* Rows that are 0.0 everywhere say nothing, but the first three are the point. */
+static bool shows(const struct report *r, enum use use)
+{
+    bool any = use <= USE_TRAINING;
+    for (uint32_t c = 0; c < r->s->n_columns; c++)
+        any = any || explain_use(r->s, c, use) >= 0.0005;
+    return any;
+}
+
+static void print_uses(const struct report *r, struct block b)
+{
+    fprintf(r->out, "GPUs by use, %% of GPU time\n");
+    for (enum use u = 0; u < USES; u++) {
+        char label[LABEL_WIDTH + 1];
+        snprintf(label, sizeof label, "  %s", use_names[u]);
+        if (shows(r, u))
+            print_row(r, b, label, use_cell, 0, &u);
+    }
+}
+
+static void print_services(const struct report *r, struct block b)
+{
+    static const struct figure figures[] = {
+        {"  requests/s", "request_rate", 1, 1, ""},
+        {"  TTFT p99", "ttft_p99_s", 1, 2, " s"},
+        {"  TPOT p99", "tpot_p99_s", 1000, 1, " ms"},
+        {"  minutes in breach", "breach_min", 1, 1, ""},
+        {"  attainment", "attainment", 1, 4, ""},
+        {"  peak demand, GPUs", "demand_peak_gpus", 1, 0, ""},
+        {"  warm buffer, GPUs", "buffer_gpus", 1, 0, ""},
+    };
+    for (uint32_t k = 0; k < r->s->n[AXIS_SERVICE]; k++) {
+        fprintf(r->out, "Service %s\n", r->s->names[AXIS_SERVICE][k]);
+        print_figures(r, b, figures, sizeof figures / sizeof figures[0], k);
+    }
+}
+
+static void print_table(const struct report *r, struct block b)
+{
+    static const struct figure shares[] = {
+        {"Allocated, %", "allocation", 100, 1, ""},
+        {"Utilized, %", "utilization", 100, 1, ""},
+    };
+    static const struct figure reclaims[] = {
+        {"Reclaims", "reclaims", 1, 0, ""},
+        {"  p50", "reclaim_p50_s", 1, 0, " s"},
+        {"  p99", "reclaim_p99_s", 1, 0, " s"},
+    };
+    static const struct figure costs[] = {
+        {"Training kept, GPU-hours", "training_gpu_h", 1, 0, ""},
+        {"Training lost, GPU-hours", "lost_gpu_h", 1, 1, ""},
+        {"Cost/useful GPU-hour, $", "cost_per_useful_gpu_h", 1, 2, ""},
+    };
+    fputc('\n', r->out);
+    style(r, STYLE_BOLD);
+    print_labels(r, b);
+    style(r, STYLE_PLAIN);
+    print_uses(r, b);
+    print_figures(r, b, shares, sizeof shares / sizeof shares[0], 0);
+    print_services(r, b);
+    print_figures(r, b, reclaims, sizeof reclaims / sizeof reclaims[0], 0);
+    print_row(r, b, "  binding stage", stage_cell, 0, NULL);
+    print_row(r, b, "  GPUs evicted / asked", evicted_cell, 0, NULL);
+    print_figures(r, b, costs, sizeof costs / sizeof costs[0], 0);
+}
+
+static void print_tables(const struct report *r)
+{
+    uint32_t fit = (uint32_t)((WIDTH - LABEL_WIDTH) / r->cell);
+    for (uint32_t c = 0; c < r->s->n_columns; c += fit) {
+        uint32_t left = r->s->n_columns - c;
+        print_table(r, (struct block){c, left < fit ? left : fit});
+    }
+}
+
+/* ---- judgement and reasons ---- */
+
+static void print_title(const struct report *r, const char *title)
+{
+    fputc('\n', r->out);
+    style(r, STYLE_BOLD);
+    fputs(title, r->out);
+    style(r, STYLE_PLAIN);
+    fputc('\n', r->out);
+}
+
+static void print_verdicts(const struct report *r)
+{
+    print_title(r, "VERDICT");
+    for (uint32_t c = 0; c < r->s->n_columns; c++)
+        for (uint32_t k = 0; k < r->s->n[AXIS_SERVICE]; k++) {
+            struct text t = {0}, line = {0};
+            explain_objectives(&t, r->s, c, k);
+            if (!t.n)
+                continue;
+            text_add(&line, "%s", r->s->columns[c].label);
+            if (r->s->n[AXIS_SERVICE] > 1)
+                text_add(&line, ", %s", r->s->names[AXIS_SERVICE][k]);
+            text_add(&line, ": %s", text_get(&t));
+            bool bad = strstr(text_get(&t), "MISSES") != NULL;
+            style(r, bad ? STYLE_BAD : STYLE_GOOD);
+            text_wrap(r->out, text_get(&line), 2, 4, WIDTH);
+            style(r, STYLE_PLAIN);
+            text_free(&t);
+            text_free(&line);
+        }
+}
+
+static void print_reasons(const struct report *r)
+{
+    print_title(r, "WHY");
+    struct text t = {0};
+    explain_waste(&t, r->s, r->v);
+    text_wrap(r->out, text_get(&t), 2, 2, WIDTH);
+    text_free(&t);
+    for (uint32_t c = 0; c < r->s->n_columns; c++)
+        for (uint32_t k = 0; k < r->s->n[AXIS_SERVICE]; k++) {
+            explain_service(&t, r->s, r->v, c, k);
+            if (t.n)
+                text_wrap(r->out, text_get(&t), 2, 2, WIDTH);
+            text_free(&t);
+        }
+    if (r->s->n_columns > 1) {
+        text_add(&t, "Rule of choice: %s", verdict_rule());
+        text_wrap(r->out, text_get(&t), 2, 2, WIDTH);
+        text_free(&t);
+    }
+}
+
+/* ---- paired intervals ---- */
+
+static void print_pair(const struct report *r, struct block b, const char *label,
+                       const char *metric, uint32_t entity, double scale, int digits)
+{
+    fprintf(r->out, "%-*s", LABEL_WIDTH, label);
+    for (uint32_t c = b.first; c < b.first + b.n; c++) {
+        struct paired p = paired_difference(r->s, metric_find(metric), c, entity, 0);
+        char mean[NUMBER_SIZE], low[NUMBER_SIZE], high[NUMBER_SIZE], cell[3 * NUMBER_SIZE + 8];
+        number_show(mean, p.mean * scale, digits);
+        number_show(low, p.low * scale, digits);
+        number_show(high, p.high * scale, digits);
+        snprintf(cell, sizeof cell, "%s%s [%s, %s]", p.mean * scale > 0 ? "+" : "", mean, low,
+                 high);
+        fprintf(r->out, "%*s", PAIR_CELL, isnan(p.low) ? "-" : cell);
+    }
+    fputc('\n', r->out);
+}
+
+static void print_pairs(const struct report *r, struct block b)
+{
+    static const struct figure figures[] = {
+        {"Utilized, points", "utilization", 100, 2, ""},
+        {"Spare replicas, points", "spare_frac", 100, 2, ""},
+        {"Training kept, GPU-hours", "training_gpu_h", 1, 1, ""},
+        {"Training lost, GPU-hours", "lost_gpu_h", 1, 1, ""},
+        {"Cost/useful GPU-hour, $", "cost_per_useful_gpu_h", 1, 3, ""},
+    };
+    fprintf(r->out, "%*s", LABEL_WIDTH, "");
+    for (uint32_t c = b.first; c < b.first + b.n; c++)
+        fprintf(r->out, "%*.*s", PAIR_CELL, PAIR_CELL - 1, r->s->columns[c].label);
+    fputc('\n', r->out);
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        print_pair(r, b, figures[i].label, figures[i].metric, 0, figures[i].scale,
+                   figures[i].digits);
+    for (uint32_t k = 0; k < r->s->n[AXIS_SERVICE]; k++) {
+        char label[LABEL_WIDTH];
+        snprintf(label, sizeof label, "Breach min, %s", r->s->names[AXIS_SERVICE][k]);
+        print_pair(r, b, label, "breach_min", k, 1, 1);
+    }
+}
+
+static void print_intervals(const struct report *r)
+{
+    if (r->s->n_columns < 2)
+        return;
+    struct text t = {0};
+    if (r->s->n_replications < PAIRED_LEAST_REPLICATIONS) {
+        text_add(&t, "No intervals: they take at least %d replications.",
+                 PAIRED_LEAST_REPLICATIONS);
+        text_wrap(r->out, text_get(&t), 2, 2, WIDTH);
+        text_free(&t);
+        return;
+    }
+    text_add(&t, "DIFFERENCES to %s, paired, with 95 %% intervals", r->s->columns[0].label);
+    print_title(r, text_get(&t));
+    text_free(&t);
+    enum { FIT = (WIDTH - LABEL_WIDTH) / PAIR_CELL };
+    for (uint32_t c = 1; c < r->s->n_columns; c += FIT) {
+        uint32_t left = r->s->n_columns - c;
+        print_pairs(r, (struct block){c, left < FIT ? left : FIT});
+    }
+}
+
+enum hr_err report_print(FILE *out, const struct summary *s, const struct verdict *v,
+                         const struct report_options *options)
+{
+    struct report r = {out, s, v, options->colour, LEAST_CELL};
+    for (uint32_t c = 0; c < s->n_columns; c++) {
+        size_t wide = text_width(s->columns[c].label) + 1;
+        if (wide > r.cell)
+            r.cell = wide < MOST_CELL ? wide : MOST_CELL;
+    }
+    print_head(&r);
+    print_answer(&r);
+    print_tables(&r);
+    print_verdicts(&r);
+    print_reasons(&r);
+    print_intervals(&r);
+    return ferror(out) ? HR_IO : HR_OK;
+}
