@@ -2,6 +2,7 @@
  * claimants that acquire, reclaim, change state, stop and abandon at random times. Before every
  * event the rig checks that the ledger conserves and the fleet is consistent; here quota and the
  * rows of finished reclaims are checked besides. */
+#include "draw.h"
 #include "models/capacity/fleet_internal.h"
 #include "toy_fleet.h"
 
@@ -10,22 +11,9 @@
 
 enum { ACTORS = 4, MOST_LEASES = 64, ACTIONS = 150 };
 
-static uint64_t next(uint64_t *s)
-{
-    uint64_t z = (*s += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static uint32_t below(uint64_t *s, uint32_t n)
-{
-    return (uint32_t)(next(s) % n);
-}
-
 static bool chance(uint64_t *s, uint32_t percent)
 {
-    return below(s, 100) < percent;
+    return draw_below(s, 100) < percent;
 }
 
 /* What an actor knows of its leases. */
@@ -56,17 +44,10 @@ static void list_remove(lease_id *items, uint32_t *n, lease_id l)
     cr_assert_fail("a lease that is not its claimant's");
 }
 
-static struct actor *actor_of(struct toy *t)
-{
-    /* the rig belongs to the world that holds it */
-    struct world *w = (struct world *)((char *)t->rig - offsetof(struct world, rig));
-    return &w->actors[t->number];
-}
-
 static void on_granted(struct toy *t, lease_id l, simtime_ns now)
 {
     (void)now;
-    struct actor *a = actor_of(t);
+    struct actor *a = t->context;
     list_remove(a->assembling, &a->n_assembling, l);
     a->held[a->n_held++] = l;
     a->world->granted++;
@@ -77,7 +58,7 @@ static void on_granted(struct toy *t, lease_id l, simtime_ns now)
 static void on_evict(struct toy *t, lease_id l, simtime_ns now)
 {
     (void)now;
-    struct actor *a = actor_of(t);
+    struct actor *a = t->context;
     list_remove(a->held, &a->n_held, l);
     a->world->evicted++;
     if (chance(&a->world->seed, 50))
@@ -91,19 +72,19 @@ static const enum gpu_state states[] = {GPU_HELD_IDLE, GPU_LOADING, GPU_SERVING,
 
 static enum gpu_state random_state(uint64_t *seed)
 {
-    return states[below(seed, sizeof states / sizeof *states)];
+    return states[draw_below(seed, sizeof states / sizeof *states)];
 }
 
 static void start_some(struct toy *t, simtime_ns now)
 {
-    struct actor *a = actor_of(t);
+    struct actor *a = t->context;
     struct world *w = a->world;
-    uint32_t n = below(&w->seed, 4);
+    uint32_t n = draw_below(&w->seed, 4);
     (void)now;
     t->share = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct shape shape = {1 + below(&w->seed, a->largest),
-                                    (enum shape_kind)below(&w->seed, 3)};
+        const struct shape shape = {1 + draw_below(&w->seed, a->largest),
+                                    (enum shape_kind)draw_below(&w->seed, 3)};
         lease_id l;
         if (a->n_held + a->n_assembling == MOST_LEASES)
             return;
@@ -126,27 +107,27 @@ static void act_once(struct actor *a, simtime_ns now)
 {
     struct world *w = a->world;
     struct fleet *f = w->rig.fleet;
-    switch (below(&w->seed, 5)) {
+    switch (draw_below(&w->seed, 5)) {
     case 0:
         fleet_want_pass(f);
         return;
     case 1:
-        fleet_busy_set(f, a->toy->number, below(&w->seed, 20));
+        fleet_busy_set(f, a->toy->number, draw_below(&w->seed, 20));
         return;
     case 2:
         if (a->n_held)
-            fleet_set_state(f, a->held[below(&w->seed, a->n_held)], random_state(&w->seed));
+            fleet_set_state(f, a->held[draw_below(&w->seed, a->n_held)], random_state(&w->seed));
         return;
     case 3:
         if (a->n_held) {
-            lease_id l = a->held[below(&w->seed, a->n_held)];
+            lease_id l = a->held[draw_below(&w->seed, a->n_held)];
             list_remove(a->held, &a->n_held, l);
-            fleet_stop_at(f, l, now + below(&w->seed, 3) * SIM_S, 0);
+            fleet_stop_at(f, l, now + draw_below(&w->seed, 3) * SIM_S, 0);
         }
         return;
     default:
         if (a->n_assembling) {
-            lease_id l = a->assembling[below(&w->seed, a->n_assembling)];
+            lease_id l = a->assembling[draw_below(&w->seed, a->n_assembling)];
             list_remove(a->assembling, &a->n_assembling, l);
             fleet_abandon(f, l);
             w->abandoned++;
@@ -161,7 +142,7 @@ static void act(void *ctx, uint32_t arg)
     simtime_ns now = engine_now(w->rig.engine);
     act_once(a, now);
     if (++w->actions < ACTIONS)
-        engine_schedule(w->rig.engine, a->timer, now + below(&w->seed, 5) * SIM_S / 2);
+        engine_schedule(w->rig.engine, a->timer, now + draw_below(&w->seed, 5) * SIM_S / 2);
 }
 
 /* ---- what always holds ---- */
@@ -210,29 +191,30 @@ static struct dist random_stage(uint64_t *seed)
     const struct dist kinds[] = {{.kind = DIST_FIXED, .mean_s = 0},
                                  {.kind = DIST_FIXED, .mean_s = 2},
                                  {.kind = DIST_EXPONENTIAL, .mean_s = 1.5}};
-    return kinds[below(seed, 3)];
+    return kinds[draw_below(seed, 3)];
 }
 
 static void add_actors(struct world *w, uint32_t gpus)
 {
     uint32_t floors = gpus;
-    w->n_actors = 1 + below(&w->seed, ACTORS);
+    w->n_actors = 1 + draw_below(&w->seed, ACTORS);
     for (uint32_t i = 0; i < w->n_actors; i++) {
-        struct quota q = {.priority = (int32_t)below(&w->seed, 3),
-                          .may_reclaim = (enum may_reclaim)below(&w->seed, RECLAIM_POLICIES)};
-        q.floor_gpus = chance(&w->seed, 60) ? below(&w->seed, floors + 1) : 0;
+        struct quota q = {.priority = (int32_t)draw_below(&w->seed, 3),
+                          .may_reclaim = (enum may_reclaim)draw_below(&w->seed, RECLAIM_POLICIES)};
+        q.floor_gpus = chance(&w->seed, 60) ? draw_below(&w->seed, floors + 1) : 0;
         floors -= q.floor_gpus;
-        q.lend_gpus = below(&w->seed, q.floor_gpus + 1);
-        q.ceiling_gpus = q.floor_gpus + below(&w->seed, gpus + 1);
+        q.lend_gpus = draw_below(&w->seed, q.floor_gpus + 1);
+        q.ceiling_gpus = q.floor_gpus + draw_below(&w->seed, gpus + 1);
         struct actor *a = &w->actors[i];
-        *a = (struct actor){.world = w, .largest = 1 + below(&w->seed, 20)};
+        *a = (struct actor){.world = w, .largest = 1 + draw_below(&w->seed, 20)};
         a->toy = rig_add(&w->rig, &q);
-        a->toy->stop_ns = below(&w->seed, 4) * SIM_S;
+        a->toy->stop_ns = draw_below(&w->seed, 4) * SIM_S;
+        a->toy->context = a;
         a->toy->turn = start_some;
         a->toy->on_granted = on_granted;
         a->toy->on_evict = on_evict;
         cr_assert_eq(engine_timer_new(w->rig.engine, EVENT_CONTROL, act, w, i, &a->timer), HR_OK);
-        engine_schedule(w->rig.engine, a->timer, below(&w->seed, 3) * SIM_S);
+        engine_schedule(w->rig.engine, a->timer, draw_below(&w->seed, 3) * SIM_S);
     }
 }
 
@@ -241,15 +223,15 @@ static void play(struct world *w, uint64_t seed)
     w->seed = seed;
     w->actions = 0;
     struct node_group groups[3];
-    uint32_t gpus = 0, n = 1 + below(&w->seed, 3);
+    uint32_t gpus = 0, n = 1 + draw_below(&w->seed, 3);
     for (uint32_t i = 0; i < n; i++) {
-        groups[i] = (struct node_group){.nodes = 1 + below(&w->seed, 4),
-                                        .gpus_per_node = 1 + below(&w->seed, 9)};
+        groups[i] = (struct node_group){.nodes = 1 + draw_below(&w->seed, 4),
+                                        .gpus_per_node = 1 + draw_below(&w->seed, 9)};
         gpus += groups[i].nodes * groups[i].gpus_per_node;
     }
     const struct reclaim_plan reclaim = {
-        .victims = (enum victim_rule)below(&w->seed, VICTIM_RULES),
-        .grace_ns = below(&w->seed, 5) * SIM_S,
+        .victims = (enum victim_rule)draw_below(&w->seed, VICTIM_RULES),
+        .grace_ns = draw_below(&w->seed, 5) * SIM_S,
         .teardown = random_stage(&w->seed),
         .scrub = random_stage(&w->seed),
     };

@@ -2,23 +2,11 @@
  * every account at every single nanosecond. */
 #include "models/capacity/ledger.h"
 
+#include "draw.h"
+
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* splitmix64 (S. Vigna): the test's own numbers. */
-static uint64_t next(uint64_t *s)
-{
-    uint64_t z = (*s += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static uint64_t below(uint64_t *s, uint64_t n)
-{
-    return next(s) % n;
-}
 
 Test(ledger, books_by_hand)
 {
@@ -107,8 +95,8 @@ static void advance(struct table *t, simtime_ns now)
 
 static void random_move(struct ledger *l, struct table *t, uint64_t *seed)
 {
-    uint64_t a = below(seed, ACCOUNTS), b = below(seed, ACCOUNTS);
-    uint64_t shares = below(seed, t->present[a] + 1);
+    uint64_t a = draw_below(seed, ACCOUNTS), b = draw_below(seed, ACCOUNTS);
+    uint64_t shares = draw_below(seed, t->present[a] + 1);
     t->present[a] -= shares;
     t->present[b] += shares;
     ledger_move(l, t->now, (uint32_t)(a / GPU_STATES), (enum gpu_state)(a % GPU_STATES),
@@ -118,9 +106,9 @@ static void random_move(struct ledger *l, struct table *t, uint64_t *seed)
 /* Re-books what was there at every instant of a random interval. */
 static void random_rebook(struct ledger *l, struct table *t, uint64_t *seed)
 {
-    uint64_t owner = below(seed, OWNERS);
-    uint64_t from = below(seed, GPU_STATES), to = below(seed, GPU_STATES);
-    simtime_ns t0 = below(seed, t->now + 1), t1 = t0 + below(seed, t->now - t0 + 1);
+    uint64_t owner = draw_below(seed, OWNERS);
+    uint64_t from = draw_below(seed, GPU_STATES), to = draw_below(seed, GPU_STATES);
+    simtime_ns t0 = draw_below(seed, t->now + 1), t1 = t0 + draw_below(seed, t->now - t0 + 1);
     uint64_t a = owner * GPU_STATES + from, b = owner * GPU_STATES + to, shares = UINT64_MAX;
     for (simtime_ns i = t0; i < t1; i++)
         shares = t->at[i][a] < shares ? t->at[i][a] : shares;
@@ -159,20 +147,21 @@ Test(ledger, equals_a_table_of_every_nanosecond)
     uint64_t seed = 1;
     struct table *t = malloc(sizeof *t);
     for (int run = 0; run < 300; run++) {
-        simtime_ns start = below(&seed, SPAN / 2), end = start + below(&seed, SPAN - start);
-        simtime_ns window = 1 + below(&seed, SPAN);
-        uint64_t shares = 1 + below(&seed, 40);
+        simtime_ns start = draw_below(&seed, SPAN / 2),
+                   end = start + draw_below(&seed, SPAN - start);
+        simtime_ns window = 1 + draw_below(&seed, SPAN);
+        uint64_t shares = 1 + draw_below(&seed, 40);
         struct ledger *l = ledger_new(OWNERS, shares, start, end, window);
         memset(t, 0, sizeof *t);
         t->present[GPU_FREE] = shares;
         while (t->now < SPAN - 1) {
-            simtime_ns step = below(&seed, 20);
+            simtime_ns step = draw_below(&seed, 20);
             advance(t, t->now + step < SPAN ? t->now + step : SPAN - 1);
-            if (below(&seed, 4) == 0)
+            if (draw_below(&seed, 4) == 0)
                 random_rebook(l, t, &seed);
             else
                 random_move(l, t, &seed);
-            cr_assert(below(&seed, 8) || ledger_conserves(l, t->now));
+            cr_assert(draw_below(&seed, 8) || ledger_conserves(l, t->now));
         }
         cr_assert(ledger_conserves(l, t->now));
         same(l, t, start, end, window);

@@ -2,24 +2,11 @@
  * against a plain walk over its nodes. */
 #include "models/capacity/placement_internal.h"
 
+#include "draw.h"
 #include "sim/vec.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
-
-/* splitmix64 (S. Vigna): the test's own numbers. */
-static uint64_t next(uint64_t *s)
-{
-    uint64_t z = (*s += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static uint32_t below(uint64_t *s, uint32_t n)
-{
-    return (uint32_t)(next(s) % n);
-}
 
 struct field {
     struct arena arena;
@@ -203,11 +190,12 @@ Test(placement, finds_what_exists_on_tiny_fleets)
 {
     uint64_t seed = 2;
     for (int run = 0; run < 2000; run++) {
-        uint32_t n = 1 + below(&seed, TINY), size = 1 + below(&seed, TINY), free[TINY] = {0};
+        uint32_t n = 1 + draw_below(&seed, TINY), size = 1 + draw_below(&seed, TINY),
+                 free[TINY] = {0};
         struct field f;
         field_init(&f, &(struct node_group){.nodes = n, .gpus_per_node = size}, 1);
         for (uint32_t i = 0; i < n; i++) {
-            free[i] = below(&seed, size + 1);
+            free[i] = draw_below(&seed, size + 1);
             nodes_take_on(&f.nodes, i, size - free[i]);
         }
         for (uint32_t gpus = 1; gpus <= n * size + 1; gpus++)
@@ -247,7 +235,7 @@ struct held {
 
 static void drop_one(struct field *f, struct held *held, uint64_t *seed)
 {
-    uint32_t i = below(seed, (uint32_t)held->n);
+    uint32_t i = draw_below(seed, (uint32_t)held->n);
     nodes_give(&f->nodes, held->items[i].node, held->items[i].mask);
     held->items[i] = held->items[--held->n];
 }
@@ -262,10 +250,10 @@ Test(placement, the_index_equals_a_walk_over_mixed_nodes)
     uint64_t seed = 3;
     field_init(&f, groups, 3);
     for (int step = 0; step < 40000; step++) {
-        enum shape_kind kind = below(&seed, 3);
-        uint32_t gpus = 1 + below(&seed, kind == SHAPE_ONE_NODE ? 16 : 48);
+        enum shape_kind kind = draw_below(&seed, 3);
+        uint32_t gpus = 1 + draw_below(&seed, kind == SHAPE_ONE_NODE ? 16 : 48);
         bool busy = f.nodes.n_free < 3000 + 2900 * (uint32_t)(step / 4000 % 2);
-        if (held.n > 0 && (busy || below(&seed, 4) == 0)) {
+        if (held.n > 0 && (busy || draw_below(&seed, 4) == 0)) {
             drop_one(&f, &held, &seed);
             continue;
         }

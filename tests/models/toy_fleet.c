@@ -5,6 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct quota toy_low = {.ceiling_gpus = 1000000};
+const struct quota toy_high = {
+    .ceiling_gpus = 1000000, .priority = 1, .may_reclaim = RECLAIM_LOWER_PRIORITY};
+
+struct rig_plan rig_plan_of(uint32_t nodes, enum victim_rule rule)
+{
+    return (struct rig_plan){.nodes = nodes,
+                             .gpus_per_node = 8,
+                             .victims = rule,
+                             .grace_ns = 30 * SIM_S,
+                             .teardown_s = 6,
+                             .scrub_s = 4};
+}
+
 void rig_check(void *rig)
 {
     struct rig *r = rig;

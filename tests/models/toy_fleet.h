@@ -17,6 +17,7 @@ struct toy_event {
 
 struct toy {
     struct rig *rig;
+    void *context;                               /* of the test */
     uint32_t number;                             /* of the claimant */
     simtime_ns stop_ns;                          /* after an eviction, at most the grace */
     simtime_ns save_ns;                          /* of that, a save on notice */
@@ -44,6 +45,12 @@ struct rig_plan {
     simtime_ns grace_ns;
     double teardown_s, scrub_s;
 };
+
+/* Nodes of 8 GPUs, a grace of 30 s, teardown 6 s, scrub 4 s. */
+struct rig_plan rig_plan_of(uint32_t nodes, enum victim_rule rule);
+
+/* Without floor or ceiling: one that lower priority is taken from, one that takes from it. */
+extern const struct quota toy_low, toy_high;
 
 /* One group of nodes; ledger windows of an hour from 0 to a day, room for TOY_MAX claimants. */
 void rig_init(struct rig *r, const struct rig_plan *plan);
