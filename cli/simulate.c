@@ -1,0 +1,167 @@
+/* Runs the columns and gives out what was asked for: report or JSON, result file, CSV. */
+#include "cli/simulate.h"
+
+#include "analysis/csv.h"
+#include "analysis/experiment.h"
+#include "analysis/report.h"
+#include "analysis/result_file.h"
+#include "analysis/result_json.h"
+#include "cli/columns.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "sim/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void show_progress(void *self, double done, uint32_t runs_done)
+{
+    (void)runs_done;
+    progress_show(self, done);
+}
+
+static uint32_t threads_of(const struct simulate_options *o)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return o->threads ? o->threads : cores > 0 ? (uint32_t)cores : 1;
+}
+
+static const char *output_of(const struct simulate_options *o, struct columns *c)
+{
+    if (o->no_output)
+        return NULL;
+    if (o->output)
+        return o->output;
+    const char *name = c->sources.items[0].plan->name;
+    char *path = arena_alloc(&c->arena, strlen(name) + sizeof ".h5");
+    if (path) {
+        strcpy(path, name);
+        strcat(path, ".h5");
+    }
+    return path;
+}
+
+static enum hr_err write_csv(const char *path, bool force, const struct summary *s,
+                             struct diags *diags)
+{
+    struct atomic_file f = {0};
+    TRY(atomic_file_open(&f, path, force, diags));
+    enum hr_err err = csv_summary(f.out, s);
+    if (err == HR_OK)
+        return atomic_file_commit(&f, diags);
+    atomic_file_abort(&f);
+    return err;
+}
+
+static enum hr_err print(const struct simulate_options *o, const struct summary *s,
+                         const struct verdict *v)
+{
+    const struct report_options options = {.colour = terminal_colour(stdout)};
+    return o->json ? result_json(stdout, s, v) : report_print(stdout, s, v, &options);
+}
+
+/* 3 when the one design of a run, or every design of a comparison, misses an objective. */
+static int verdict_code(const struct summary *s, const struct verdict *v)
+{
+    if (!v->tested) {
+        fputs("headroom: warning: no request arrived, so no objective was tested\n", stderr);
+        return EXIT_MET;
+    }
+    (void)s;
+    return v->n_meeting == 0 ? EXIT_MISSED : EXIT_MET;
+}
+
+static int give_out(const struct simulate_options *o, const char *output,
+                    const struct experiment *e, struct diags *diags)
+{
+    struct verdict v = {0};
+    enum hr_err err = verdict_init(&v, &e->summary);
+    if (err == HR_OK && output)
+        err = result_write(output, o->force, e, diags);
+    if (err == HR_OK && o->csv)
+        err = write_csv(o->csv, o->force, &e->summary, diags);
+    if (err == HR_OK)
+        err = print(o, &e->summary, &v);
+    int code = command_report(err, diags);
+    if (code == EXIT_MET)
+        code = verdict_code(&e->summary, &v);
+    if (err == HR_OK && output)
+        fprintf(stderr, "results: %s\n", output);
+    verdict_fini(&v);
+    return code;
+}
+
+static int run_columns(const struct simulate_options *o, struct columns *c, const char *output,
+                       struct csv_rows *rows, struct diags *diags)
+{
+    struct progress_bar bar;
+    const struct run_hooks hooks = csv_rows_hooks(rows);
+    uint32_t replications =
+        o->replications ? o->replications : scenario_replications(c->scenarios.items[0]);
+    const struct experiment_plan plan = {
+        .columns = c->sources.items,
+        .n_columns = (uint32_t)c->sources.n,
+        .n_replications = replications,
+        .n_threads = threads_of(o),
+        .version = HEADROOM_VERSION,
+        .run = run_plan,
+        .progress = show_progress,
+        .self = &bar,
+        .stop = interrupt_watch(),
+        .rows = o->requests || o->events ? &hooks : NULL,
+    };
+    progress_start(&bar, c->sources.items[0].plan->name);
+    struct experiment e;
+    enum hr_err err = experiment_run(&plan, &e, diags);
+    progress_end(&bar);
+    int code = command_report(err, diags);
+    if (err == HR_INTERRUPTED)
+        fprintf(stderr, "headroom: interrupted; %u of %u replications are complete\n",
+                e.summary.n_replications, replications);
+    bool complete = err == HR_OK || (err == HR_INTERRUPTED && e.summary.n_replications > 0);
+    if (err == HR_OK)
+        code = command_report(csv_rows_finish(rows, diags), diags);
+    if (complete && (code == EXIT_MET || code == EXIT_INTERRUPTED)) {
+        int given = give_out(o, output, &e, diags);
+        code = code == EXIT_MET ? given : code;
+    }
+    experiment_fini(&e);
+    return code;
+}
+
+/* What would fail at the end is said before the work begins. */
+static enum hr_err check_outputs(const struct simulate_options *o, const char *output,
+                                 struct diags *diags)
+{
+    if (output)
+        TRY(atomic_file_check(output, o->force, diags));
+    if (o->csv)
+        TRY(atomic_file_check(o->csv, o->force, diags));
+    return HR_OK;
+}
+
+int simulate(enum simulate_kind kind, const struct simulate_options *o,
+             const struct operands *operands)
+{
+    struct diags diags;
+    struct columns columns;
+    struct csv_rows rows = {0};
+    diags_init(&diags);
+    enum hr_err err = columns_build(&columns, kind, o, operands, &diags);
+    const char *output = err == HR_OK ? output_of(o, &columns) : NULL;
+    if (err == HR_OK)
+        err = check_outputs(o, output, &diags);
+    if (err == HR_OK && (o->requests || o->events))
+        err = csv_rows_open(&rows, columns.sources.items[0].plan, o->requests, o->events, o->force,
+                            &diags);
+    int code = command_report(err, &diags);
+    diags_fini(&diags);
+    diags_init(&diags);
+    if (code == EXIT_MET)
+        code = run_columns(o, &columns, output, &rows, &diags);
+    csv_rows_abort(&rows);
+    columns_fini(&columns);
+    diags_fini(&diags);
+    return code;
+}

@@ -1,0 +1,169 @@
+/* The commands as a user types them: exit codes, what goes where, nothing lost and nothing half
+ * written. */
+#include "tests/cli/shell.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct ran r; /* large; each test runs in a process of its own */
+
+static void expect(const char *line, int code)
+{
+    shell(&r, line);
+    cr_assert_eq(r.code, code, "%s: exit code %d, expected %d\n%s\n%s", line, r.code, code, r.out,
+                 r.err);
+}
+
+static void has(const char *where, const char *what)
+{
+    cr_assert_not_null(strstr(where, what), "'%s' is not in:\n%s", what, where);
+}
+
+#define RAMP "$S/scenarios/ramp.yaml"
+
+TestSuite(commands, .fini = shell_clean, .timeout = 300);
+
+Test(commands, usage_errors_exit_2_and_name_the_nearest_word)
+{
+    expect("$H", 2);
+    expect("$H compre", 2);
+    has(r.err, "did you mean 'compare'");
+    expect("$H run --jsn " RAMP, 2);
+    has(r.err, "did you mean '--json'");
+    expect("$H run", 2);
+    expect("$H run a b", 2);
+    expect("$H run --replications 0 " RAMP, 2);
+    has(r.err, "from 1 to");
+    expect("$H run --replications", 2);
+    expect("$H run no-such.yaml", 2);
+    has(r.err, "no-such.yaml");
+    expect("$H run " RAMP " --design shard", 2);
+    has(r.err, "nearest: 'shared'");
+    expect("$H trace info x.csv --format azur-llm", 2);
+    has(r.err, "azure-llm");
+}
+
+Test(commands, help_and_version_go_to_stdout)
+{
+    expect("$H --help", 0);
+    has(r.out, "compare");
+    expect("$H --version", 0);
+    has(r.out, "headroom ");
+    static const char *const commands[] = {"run",  "compare", "show",  "check",
+                                           "init", "list",    "trace", "schema"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "$H %s --help", commands[i]);
+        expect(line, 0);
+        has(r.out, "usage: headroom");
+    }
+}
+
+Test(commands, a_run_writes_its_file_and_never_replaces_one)
+{
+    expect("$H run " RAMP " --design shared || test $? = 3", 0);
+    has(r.err, "results: ramp.h5");
+    expect("test -s ramp.h5 && ls -A | grep -v '^ramp.h5$' | grep -vc '^.out$\\|^.err$'", 1);
+    expect("cp ramp.h5 before && $H run " RAMP, 2);
+    has(r.err, "ramp.h5");
+    expect("cmp ramp.h5 before", 0);
+    expect("$H run " RAMP " --design shared --force || test $? = 3", 0);
+    expect("cmp ramp.h5 before", 0);
+}
+
+Test(commands, show_prints_what_the_run_printed)
+{
+    expect("$H compare " RAMP " >table || test $? = 3", 0);
+    expect("$H show ramp.h5 | cmp - table", 0);
+    expect("$H compare " RAMP " --no-output --json >json || test $? = 3", 0);
+    expect("$H show ramp.h5 --json | cmp - json", 0);
+    expect("$H compare " RAMP " --no-output --csv rows.csv >/dev/null || test $? = 3", 0);
+    expect("$H show ramp.h5 --csv | cmp - rows.csv", 0);
+    expect("$H show rows.csv", 2);
+    expect("$H show none.h5", 2);
+}
+
+Test(commands, the_same_bytes_on_1_and_8_threads)
+{
+    expect("$H compare " RAMP " -r 6 -j 1 -o one.h5 >one || test $? = 3", 0);
+    expect("$H compare " RAMP " -r 6 -j 8 -o eight.h5 >eight || test $? = 3", 0);
+    expect("cmp one.h5 eight.h5 && cmp one eight", 0);
+}
+
+Test(commands, settings_make_columns)
+{
+    expect("$H compare " RAMP " --set seed=1 --set seed=2 --no-output --json || test $? = 3", 0);
+    has(r.out, "seed=1");
+    has(r.out, "seed=2");
+    expect("$H compare " RAMP " --set sed=1 --no-output", 2);
+    has(r.err, "--set");
+    has(r.err, "nearest: 'seed'");
+}
+
+Test(commands, rows_are_whole_files)
+{
+    expect("$H run " RAMP " --no-output --requests q.csv --events e.csv >/dev/null || test $? = 3",
+           0);
+    expect("head -1 q.csv", 0);
+    has(r.out, "number,service,arrival_s");
+    expect("head -1 e.csv", 0);
+    has(r.out, "time_s,lease,claimant,from,to,gpus");
+    expect("$H run " RAMP " --no-output --requests q.csv", 2);
+}
+
+Test(commands, an_interrupted_run_exits_4)
+{
+    expect("$H compare " RAMP
+           " -r 2000 -j 1 -o long.h5 >/dev/null & p=$!; sleep 1.5; kill -INT $p; "
+           "wait $p",
+           4);
+    has(r.err, "interrupted");
+    expect("test ! -e long.h5 || $H show long.h5 >/dev/null", 0);
+}
+
+/* Killed at many moments: the file of before is untouched, or the new one is whole. */
+Test(commands, a_killed_run_harms_nothing)
+{
+    expect("$H compare " RAMP " -o r.h5 >/dev/null || test $? = 3", 0);
+    expect(
+        "cp r.h5 before; for t in 0.01 0.05 0.1 0.2 0.3 0.5; do timeout -s KILL $t $H compare " RAMP
+        " -o r.h5 --force >/dev/null 2>&1; cmp r.h5 before || exit 9; done; exit 0",
+        0);
+}
+
+/* A full disk: every write beyond a limit fails. */
+Test(commands, a_full_disk_leaves_no_half_file)
+{
+    expect("$H compare " RAMP " -o r.h5 >/dev/null || test $? = 3", 0);
+    expect("cp r.h5 before; (trap '' XFSZ; ulimit -f 8; $H compare " RAMP
+           " -o r.h5 --force >/dev/null 2>e)",
+           1);
+    expect("cmp r.h5 before && ls -A | grep -c tmp", 1);
+    expect("(trap '' XFSZ; ulimit -f 8; $H compare " RAMP " -o new.h5 >/dev/null 2>e)", 1);
+    expect("test ! -e new.h5", 0);
+    expect("$H compare " RAMP " --no-output >/dev/full", 1);
+}
+
+Test(commands, check_init_list_schema)
+{
+    expect("$H init mine.yaml && $H check mine.yaml", 0);
+    expect("$H init mine.yaml", 2);
+    expect("$H init | cmp - mine.yaml", 0);
+    expect("cd $S && $H list", 0);
+    has(r.out, "scenarios/one-fleet.yaml");
+    has(r.out, "scenarios/code-assistant.yaml");
+    expect("cd $S && for f in scenarios/*.yaml; do $H check -q $f || exit 9; done", 0);
+    expect("$H schema", 0);
+    has(r.out, "max_num_seqs");
+}
+
+Test(commands, trace_info)
+{
+    expect("cd $S/traces/data/azure-llm-2023 && $H trace info AzureLLMInferenceTrace_conv.csv", 0);
+    has(r.out, "19,366");
+    expect(
+        "cd $S/traces/data/helios-venus && $H trace info helios_venus_2vc_sept.csv --gpus 176 "
+        "--json",
+        0);
+    has(r.out, "\"offered_load\"");
+}
