@@ -25,7 +25,8 @@ enum unit_state {
 struct unit {
     struct replica *replica; /* owned; NULL while gone */
     struct service *service;
-    timer_id step;  /* the replica's next boundary */
+    simtime_ns next; /* the replica's next boundary, as the timer step is set; SIM_NEVER: idle */
+    timer_id step;
     timer_id stage; /* end of the cold start, or of the drain limit */
     lease_id lease;
     uint32_t number;

@@ -20,7 +20,12 @@ static struct unit *unit_make(struct service *s)
     struct unit *u = calloc(1, sizeof *u);
     if (!u)
         return NULL;
-    *u = (struct unit){.service = s, .number = (uint32_t)s->units.n, .lease = LEASE_NONE};
+    *u = (struct unit){
+        .service = s,
+        .number = (uint32_t)s->units.n,
+        .lease = LEASE_NONE,
+        .next = SIM_NEVER,
+    };
     enum hr_err err = engine_timer_new(s->engine, EVENT_COMPLETE, unit_step, u, 0, &u->step);
     if (err == HR_OK)
         err = engine_timer_new(s->engine, EVENT_COMPLETE, unit_stage, u, 0, &u->stage);
@@ -86,6 +91,7 @@ static void unit_free(struct service *s, struct unit *u)
     replica_free(u->replica);
     u->replica = NULL;
     u->lease = LEASE_NONE;
+    u->next = SIM_NEVER;
     engine_cancel(s->engine, u->step);
     engine_cancel(s->engine, u->stage);
     set_state(u, UNIT_GONE);
@@ -226,8 +232,9 @@ uint64_t unit_loss(void *self, lease_id l, simtime_ns now)
 void unit_resched(struct unit *u)
 {
     simtime_ns next = replica_next(u->replica);
-    if (next == engine_due(u->service->engine, u->step))
+    if (next == u->next)
         return;
+    u->next = next;
     if (next == SIM_NEVER)
         engine_cancel(u->service->engine, u->step);
     else
@@ -240,12 +247,15 @@ static void unit_step(void *ctx, uint32_t arg)
     struct unit *u = ctx;
     struct service *s = u->service;
     simtime_ns now = engine_now(s->engine);
+    uint32_t before = replica_count(u->replica);
     enum hr_err err = replica_advance(u->replica, now);
     if (err != HR_OK)
         service_fail(s, err);
+    u->next = SIM_NEVER;
     uint32_t left = replica_count(u->replica);
     if (u->state == UNIT_READY) {
-        router_update(s->router, u->number, left);
+        if (left != before)
+            router_update(s->router, u->number, left);
         unit_resched(u);
         if (s->waiting.n)
             service_flush(s);
