@@ -22,8 +22,8 @@
  * Where free and incoming unclaimed GPUs suffice, nobody is evicted: best fit among such nodes.
  * Greedy is exact for gangs of one size; a mixed node can have a cheaper set that it does not see.
  *
- * Cost: one look at each lease of the claimants in question, and one sort. It is only paid when
- * their GPUs could suffice in all. */
+ * Cost: one look at each lease of the claimants in question, and a sort of them, by node where the
+ * shape is within one. It is only paid when their GPUs could suffice in all. */
 #include "models/capacity/fleet_internal.h"
 #include "sim/vec.h"
 
@@ -67,7 +67,7 @@ enum hr_err victims_init(struct fleet *f)
     return all ? HR_OK : HR_NOMEM;
 }
 
-/* ---- candidates in the order of the rule ---- */
+/* ---- candidates, and the order of the rule ---- */
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -130,9 +130,6 @@ static void collect(const struct need *n)
             s = l->next;
         }
     }
-    if (v->n > 0)
-        gsl_heapsort_index(v->order, v->candidates, v->n, sizeof *v->candidates,
-                           rule_order[f->plan.victims]);
 }
 
 /* ---- sets and their cost ---- */
@@ -269,19 +266,18 @@ static bool fits_already(const struct need *need)
     return fewest != NONE;
 }
 
-/* Lists the candidates of each node, in order. */
+/* Lists the candidates of each node, in no order. */
 static void list_by_node(struct fleet *f)
 {
     struct victims *v = &f->victims;
     uint32_t n = 0;
     for (uint32_t node = 0; node < f->nodes.n; node++)
         v->first_on_node[node] = NONE;
-    for (uint32_t i = v->n; i-- > 0;) {
-        uint32_t candidate = (uint32_t)v->order[i];
-        const struct parts *parts = &f->leases.items[v->candidates[candidate].slot].parts;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct parts *parts = &f->leases.items[v->candidates[i].slot].parts;
         for (size_t p = 0; p < parts->n; p++) {
             uint32_t node = parts->items[p].node;
-            v->on_node[n] = (struct pick){.candidate = candidate,
+            v->on_node[n] = (struct pick){.candidate = i,
                                           .gain = mask_count(parts->items[p].mask),
                                           .next = v->first_on_node[node]};
             v->first_on_node[node] = n++;
@@ -289,18 +285,31 @@ static void list_by_node(struct fleet *f)
     }
 }
 
+/* The candidates of a node as picks in the order of the rule: a handful, so by insertion. */
+static uint32_t picks_of_node(const struct fleet *f, uint32_t node)
+{
+    const struct victims *v = &f->victims;
+    gsl_comparison_fn_t compare = rule_order[f->plan.victims];
+    uint32_t n = 0;
+    for (uint32_t i = v->first_on_node[node]; i != NONE; i = v->on_node[i].next) {
+        const struct candidate *c = &v->candidates[v->on_node[i].candidate];
+        uint32_t at = n++;
+        for (; at > 0 && compare(&v->candidates[v->picks[at - 1].candidate], c) > 0; at--)
+            v->picks[at] = v->picks[at - 1];
+        v->picks[at] = v->on_node[i];
+    }
+    return n;
+}
+
 static bool choose_on_one_node(const struct need *need)
 {
     struct fleet *f = need->f;
-    struct victims *v = &f->victims;
     struct best best = {.found = false};
     list_by_node(f);
     for (uint32_t node = 0; node < f->nodes.n; node++) {
         if (f->nodes.size[node] < need->gpus)
             continue;
-        uint32_t n = 0;
-        for (uint32_t i = v->first_on_node[node]; i != NONE; i = v->on_node[i].next)
-            v->picks[n++] = v->on_node[i];
+        uint32_t n = picks_of_node(f, node);
         uint32_t free = usable_free(need, node);
         uint32_t clean = free < need->gpus ? free : need->gpus;
         compete_all(need, n, need->gpus - there(need, node), clean, node, &best);
@@ -314,6 +323,8 @@ static bool choose_anywhere(const struct need *need, uint32_t already)
 {
     struct victims *v = &need->f->victims;
     struct best best = {.found = false};
+    gsl_heapsort_index(v->order, v->candidates, v->n, sizeof *v->candidates,
+                       rule_order[need->f->plan.victims]);
     for (uint32_t i = 0; i < v->n; i++) {
         uint32_t candidate = (uint32_t)v->order[i];
         v->picks[i] = (struct pick){.candidate = candidate, .gain = v->candidates[candidate].gpus};

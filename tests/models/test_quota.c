@@ -98,6 +98,26 @@ Test(quota, an_owner_does_not_take_what_another_never_lends)
     rig_fini(&r);
 }
 
+/* Two nodes with 2 free GPUs each, all 4 kept for an owner. Whoever reclaims 4 within its own floor
+ * takes them from the gang of 6 it evicts, and the owner can start at once. */
+Test(quota, a_reclaim_leaves_the_free_gpus_of_an_unlent_floor)
+{
+    struct rig r;
+    rig_init(&r, &two_nodes);
+    struct quota qo = quota(4, 4, 0), q = reclaimer(4, 16, 0, RECLAIM_FLOOR), qg = quota(0, 16, 0);
+    struct toy *owner = rig_add(&r, &qo), *t = rig_add(&r, &q), *gangs = rig_add(&r, &qg);
+    for (int i = 0; i < 2; i++)
+        toy_acquire(gangs, SHAPE_ONE_NODE, 6, GPU_TRAINING, 0);
+    toy_reclaim(t, SHAPE_ONE_NODE, 4);
+    cr_assert_eq(gangs->n_evicted, 1);
+    cr_assert_eq(rig_row(&r, 0)->gpus_missing, 4);
+    cr_assert_eq(toy_try_acquire(owner, SHAPE_ANY, 4), GRANT_OK);
+    rig_run(&r, 30 * SIM_S);
+    cr_assert_eq(t->n_granted, 1);
+    cr_assert_eq(fleet_free_gpus(r.fleet), 2);
+    rig_fini(&r);
+}
+
 Test(quota, what_can_never_start_is_refused)
 {
     struct rig r;
