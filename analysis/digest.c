@@ -97,6 +97,40 @@ static enum hr_err response_of(const struct digest *d, uint32_t service, double 
     return err;
 }
 
+/* GPUs of ready replicas, serving or idle, on average over [start, end) of the measured part: from
+ * the timeline windows it overlaps. */
+static double ready_gpus(const struct run_results *r, uint32_t service, simtime_ns start,
+                         simtime_ns end)
+{
+    size_t accounts = (size_t)r->n_owners * GPU_STATES;
+    double gpu_ns = 0;
+    for (size_t w = start / r->timeline_ns; w < r->n_timeline && w * r->timeline_ns < end; w++) {
+        simtime_ns low = w * r->timeline_ns, high = low + r->timeline_ns;
+        simtime_ns from = low > start ? low : start, to = high < end ? high : end;
+        const uint64_t *window = &r->timeline[w * accounts];
+        uint64_t ready = window[results_account(service + 1, GPU_SERVING)] +
+                         window[results_account(service + 1, GPU_HELD_IDLE)];
+        gpu_ns += (double)ready * ((double)(to - from) / (double)r->timeline_ns);
+    }
+    return gpu_ns / (double)(end - start);
+}
+
+static void scan_shortage(struct digest *d, uint32_t service, const struct ramp *ramp)
+{
+    const struct run_results *r = d->results;
+    struct ramp_facts *f = &d->ramps[service];
+    simtime_ns width = d->plan->services[service].slo.window_ns;
+    simtime_ns length = r->end_ns - r->start_ns;
+    for (size_t w = 0; w < ramp->n && r->timeline_ns && w * width < length; w++) {
+        simtime_ns end = (w + 1) * width < length ? (w + 1) * width : length;
+        double missing = ramp->demand_gpus[w] - ready_gpus(r, service, w * width, end);
+        if (missing <= 0)
+            continue;
+        f->short_gpus = fmax(f->short_gpus, missing);
+        f->short_min += sim_time_to_s(width) / 60;
+    }
+}
+
 static enum hr_err scan_ramp(struct digest *d, uint32_t service)
 {
     const struct service_plan *s = &d->plan->services[service];
@@ -121,6 +155,7 @@ static enum hr_err scan_ramp(struct digest *d, uint32_t service)
         f->safe_buffer_gpus = ceil(f->rise_gpus / per_replica - 1e-9) * per_replica;
         f->safe_reclaim_s = ramp_safe_reclaim_s(&ramp, f->buffer_gpus);
     }
+    scan_shortage(d, service, &ramp);
     ramp_fini(&ramp);
     return HR_OK;
 }

@@ -30,6 +30,7 @@ struct ramp_facts {
                           included; without reclaims the mean cold start */
     double rise_gpus;  /* largest rise of demand within response_s */
     double safe_buffer_gpus; /* rise_gpus in whole replicas; NaN: the peak is above limit_gpus */
+    double short_gpus, short_min; /* demand above ready GPUs: the most, and for how long in all */
     double safe_reclaim_s; /* longest response that the buffer covers; the observed span: any; NaN:
                               the peak is above limit_gpus */
 };

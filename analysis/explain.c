@@ -96,12 +96,12 @@ static const struct comparison {
     double least;  /* smaller differences are not worth a word */
     const char *before, *gain, *loss;
 } comparisons[] = {
-    {"training_gpu_h", 1, 0, true, true, 0.5, "", " GPU-hours of training",
+    {"training_gpu_h", 1, NUMBER_FITTING, true, true, 0.05, "", " GPU-hours of training",
      " GPU-hours of training"},
     {NULL, 1, 1, false, false, 0.05, "", " minutes less in breach", " minutes more in breach"},
-    {"spare_frac", 100, 1, false, false, 0.05, "", " % less of GPU time in idle replicas",
-     " % more of GPU time in idle replicas"},
-    {"lost_gpu_h", 1, 1, false, false, 0.05, "", " GPU-hours less of lost work",
+    {"spare_frac", 100, 1, false, false, 0.05, "", "% less of GPU time in idle replicas",
+     "% more of GPU time in idle replicas"},
+    {"lost_gpu_h", 1, NUMBER_FITTING, false, false, 0.05, "", " GPU-hours less of lost work",
      " GPU-hours more of lost work"},
     {"cost_per_useful_gpu_h", 1, 2, false, false, 0.005, "$", " less per useful GPU-hour",
      " more per useful GPU-hour"},
@@ -128,7 +128,7 @@ static int add_differences(struct text *t, const struct summary *s, const struct
             continue;
         add_number(&items[n], c->before, fabs(change), c->digits, gains ? c->gain : c->loss);
         if (c->relative && from > 0)
-            text_add(&items[n], " (%+.1f %%)", 100 * (to - from) / from);
+            text_add(&items[n], " (%+.1f%%)", 100 * (to - from) / from);
         n++;
     }
     for (int i = 0; i < n; i++) {
@@ -164,8 +164,8 @@ static void add_cheaper_but_broken(struct text *t, const struct summary *s, cons
             continue;
         double more = mean_of(s, "training_gpu_h", c) - mean_of(s, "training_gpu_h", v->choice);
         text_add(t, " %s would ", label(s, c));
-        if (more >= 0.5)
-            add_number(t, "train ", more, 0, " GPU-hours more");
+        if (more >= 0.05)
+            add_number(t, "train ", more, NUMBER_FITTING, " GPU-hours more");
         else
             text_add(t, "be cheaper");
         add_number(t, " but is ", d->breach_min, 1, " minutes in breach.");
@@ -179,7 +179,7 @@ static void add_rank(struct text *t, const struct summary *s, uint32_t column)
         add_number(t, "the lowest cost per useful GPU-hour ($", cost, 2, ")");
     else
         add_number(t, "the highest utilization (", 100 * mean_of(s, "utilization", column), 1,
-                   " %)");
+                   "%)");
 }
 
 static void add_single(struct text *t, const struct summary *s, const struct verdict *v)
@@ -191,8 +191,8 @@ static void add_single(struct text *t, const struct summary *s, const struct ver
         text_add(t, "%s meets every objective.", label(s, 0));
     else
         add_number(t, "The objectives are missed: ", d->breach_min, 1, " minutes in breach.");
-    add_number(t, " Of GPU time ", 100 * explain_use(s, 0, USE_SERVING), 1, " % is serving and ");
-    add_number(t, "", 100 * explain_use(s, 0, USE_TRAINING), 1, " % training that is kept");
+    add_number(t, " Of GPU time ", 100 * explain_use(s, 0, USE_SERVING), 1, "% is serving and ");
+    add_number(t, "", 100 * explain_use(s, 0, USE_TRAINING), 1, "% training that is kept");
     double cost = mean_of(s, "cost_per_useful_gpu_h", 0);
     if (isfinite(cost))
         add_number(t, ": $", cost, 2, " per useful GPU-hour");
@@ -227,17 +227,32 @@ void explain_answer(struct text *t, const struct summary *s, const struct verdic
 
 /* ---- waste ---- */
 
-void explain_waste(struct text *t, const struct summary *s, const struct verdict *v)
+static enum use worst_use(const struct summary *s, uint32_t column)
 {
-    (void)v;
+    enum use worst = USE_SPARE;
+    for (enum use u = 0; u < USES; u++)
+        if (waste_phrases[u] && explain_use(s, column, u) > explain_use(s, column, worst))
+            worst = u;
+    return worst;
+}
+
+void explain_waste(struct text *t, const struct summary *s)
+{
+    enum use first = worst_use(s, 0);
+    bool same = true;
+    for (uint32_t c = 1; c < s->n_columns; c++)
+        same = same && worst_use(s, c) == first;
+    if (same)
+        text_add(t, "The largest waste is in %s:", waste_phrases[first]);
+    else
+        text_add(t, "The largest waste:");
     for (uint32_t c = 0; c < s->n_columns; c++) {
-        enum use worst = USE_SPARE;
-        for (enum use u = 0; u < USES; u++)
-            if (waste_phrases[u] && explain_use(s, c, u) > explain_use(s, c, worst))
-                worst = u;
-        text_add(t, "%s%s", c ? "; " : "The largest waste: ", label(s, c));
-        add_number(t, " ", 100 * explain_use(s, c, worst), 1, " % of GPU time in ");
-        text_add(t, "%s", waste_phrases[worst]);
+        enum use worst = worst_use(s, c);
+        add_number(t, c ? ", " : " ", 100 * explain_use(s, c, worst), 1, "% of GPU time");
+        if (!same)
+            text_add(t, " in %s", waste_phrases[worst]);
+        if (s->n_columns > 1)
+            text_add(t, " with %s", label(s, c));
     }
     text_add(t, ".");
 }
@@ -246,7 +261,7 @@ void explain_waste(struct text *t, const struct summary *s, const struct verdict
 
 /* The ramp figures of a service in a design. */
 struct why {
-    double peak, limit, held, buffer, rise, response_s, safe_buffer, safe_reclaim_s;
+    double peak, limit, held, buffer, rise, response_s, safe_buffer, safe_reclaim_s, short_gpus;
     bool broken, reclaims;
 };
 
@@ -261,6 +276,7 @@ static struct why why_of(const struct summary *s, uint32_t column, uint32_t serv
     w.response_s = summary_mean(s, "response_s", column, service, 0);
     w.safe_buffer = summary_mean(s, "safe_buffer_gpus", column, service, 0);
     w.safe_reclaim_s = summary_mean(s, "safe_reclaim_s", column, service, 0);
+    w.short_gpus = summary_mean(s, "short_gpus", column, service, 0);
     for (uint32_t o = 0; o < s->n[AXIS_OBJECTIVE]; o++)
         w.broken = w.broken || verdict_objective(s, column, service, o) == FATE_MISSED;
     return w;
@@ -282,7 +298,7 @@ static void add_binding(struct text *t, const struct summary *s, uint32_t column
     if (k >= STAGES)
         return;
     text_add(t, " The stage that binds is %s", stage_names[k]);
-    add_number(t, ", ", 100 * summary_mean(s, "stage_frac", column, 0, k), 0, " % of a reclaim.");
+    add_number(t, ", ", 100 * summary_mean(s, "stage_frac", column, 0, k), 0, "% of a reclaim.");
 }
 
 /* What a buffer, or else a reclaim, would have to be. */
@@ -327,7 +343,7 @@ static void add_other_causes(struct text *t, const struct summary *s, uint32_t c
             add_number(t, "", n, 0, causes[i].text), text_add(t, ", ");
     }
     add_number(t, "mean batch ", 100 * summary_mean(s, "batch_fill", column, service, 0), 0,
-               " % of max_num_seqs.");
+               "% of max_num_seqs.");
 }
 
 static void add_broken(struct text *t, const struct summary *s, const struct verdict *v,
@@ -336,11 +352,14 @@ static void add_broken(struct text *t, const struct summary *s, const struct ver
     if (isnan(w->safe_buffer)) {
         add_number(t, " breaks because demand peaks at ", w->peak, 0, " GPUs and it may hold");
         add_number(t, " at most ", w->limit, 0, ": no reclaim is fast enough, it needs");
-        add_number(t, " ", ceil(w->peak - w->limit), 0, " GPUs more or less traffic.");
+        add_number(t, " ", ceil(w->peak - w->limit), 0, " GPUs more, or less traffic.");
     } else if (w->rise > w->buffer && w->held < w->peak) {
         text_add(t, " breaks because demand rises by ");
         add_rise(t, w);
-        add_number(t, " and its warm buffer is ", w->buffer, 0, " GPUs. Safe (buffer >= rise) is ");
+        add_number(t, " and its warm buffer is ", w->buffer, 0, " GPUs");
+        if (w->short_gpus >= 1)
+            add_number(t, ": at worst ", w->short_gpus, 0, " too few were ready");
+        text_add(t, ". Safe (buffer >= rise) is ");
         add_safe(t, s, w);
         text_add(t, ".");
         add_binding(t, s, column);
@@ -355,7 +374,10 @@ static void add_broken(struct text *t, const struct summary *s, const struct ver
 
 static void add_holds(struct text *t, const struct summary *s, const struct why *w)
 {
-    if (w->held >= w->peak) {
+    if (isnan(w->safe_buffer)) {
+        add_number(t, " holds although demand peaks at ", w->peak, 0, " GPUs and it may hold");
+        add_number(t, " at most ", w->limit, 0, ", as replicas bear more than their target.");
+    } else if (w->held >= w->peak) {
         add_number(t, " holds: it never has fewer than ", w->held, 0, " GPUs and demand peaks");
         add_number(t, " at ", w->peak, 0, ".");
     } else if (w->rise <= w->buffer) {

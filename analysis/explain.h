@@ -32,7 +32,7 @@ double explain_use(const struct summary *s, uint32_t column, enum use use);
 void explain_answer(struct text *t, const struct summary *s, const struct verdict *v);
 
 /* What GPU time the designs waste most. */
-void explain_waste(struct text *t, const struct summary *s, const struct verdict *v);
+void explain_waste(struct text *t, const struct summary *s);
 
 /* Why a design breaks or holds, and what would have to change: for one service. Empty when the
  * service is not there or saw no request. */

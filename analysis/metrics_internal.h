@@ -61,6 +61,8 @@ enum ramp_fact {
     RAMP_HELD,
     RAMP_RESPONSE,
     RAMP_RISE,
+    RAMP_SHORT,
+    RAMP_SHORT_MIN,
     RAMP_SAFE_BUFFER,
     RAMP_SAFE_RECLAIM
 };

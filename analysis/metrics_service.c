@@ -222,6 +222,10 @@ double service_ramp(const struct digest *d, struct metric_at at)
         return f->response_s;
     case RAMP_RISE:
         return f->rise_gpus;
+    case RAMP_SHORT:
+        return f->short_gpus;
+    case RAMP_SHORT_MIN:
+        return f->short_min;
     case RAMP_SAFE_BUFFER:
         return f->safe_buffer_gpus;
     case RAMP_SAFE_RECLAIM:

@@ -111,12 +111,12 @@ double ramp_safe_reclaim_s(const struct ramp *r, double buffer_gpus)
     double high = (double)r->n * r->step_s, low = 0;
     if (ramp_rise(r, high) <= enough)
         return high;
-    while (high - low > 0.5) {
+    while (high - low > 0.005) {
         double middle = (low + high) / 2;
         if (ramp_rise(r, middle) <= enough)
             low = middle;
         else
             high = middle;
     }
-    return low;
+    return floor(low + 0.01);
 }

@@ -36,8 +36,8 @@ double ramp_mean(const struct ramp *r);
 /* W(T): never negative, not decreasing in T. O(n). */
 double ramp_rise(const struct ramp *r, double reclaim_s);
 
-/* The largest T with W(T) <= buffer, to a second; the whole observed span when no rise exceeds the
- * buffer. */
+/* The largest T with W(T) <= buffer, in whole seconds; the whole observed span when no rise exceeds
+ * the buffer. */
 double ramp_safe_reclaim_s(const struct ramp *r, double buffer_gpus);
 
 #endif

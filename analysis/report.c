@@ -219,8 +219,8 @@ static void print_table(const struct report *r, struct block b)
         {"  p99", "reclaim_p99_s", 1, 0, " s"},
     };
     static const struct figure costs[] = {
-        {"Training kept, GPU-hours", "training_gpu_h", 1, 0, ""},
-        {"Training lost, GPU-hours", "lost_gpu_h", 1, 1, ""},
+        {"Training kept, GPU-hours", "training_gpu_h", 1, NUMBER_FITTING, ""},
+        {"Training lost, GPU-hours", "lost_gpu_h", 1, NUMBER_FITTING, ""},
         {"Cost/useful GPU-hour, $", "cost_per_useful_gpu_h", 1, 2, ""},
     };
     fputc('\n', r->out);
@@ -282,7 +282,7 @@ static void print_reasons(const struct report *r)
 {
     print_title(r, "WHY");
     struct text t = {0};
-    explain_waste(&t, r->s, r->v);
+    explain_waste(&t, r->s);
     text_wrap(r->out, text_get(&t), 2, 2, WIDTH);
     text_free(&t);
     for (uint32_t c = 0; c < r->s->n_columns; c++)
@@ -353,7 +353,7 @@ static void print_intervals(const struct report *r)
         text_free(&t);
         return;
     }
-    text_add(&t, "DIFFERENCES to %s, paired, with 95 %% intervals", r->s->columns[0].label);
+    text_add(&t, "DIFFERENCES to %s, paired, with 95%% intervals", r->s->columns[0].label);
     print_title(r, text_get(&t));
     text_free(&t);
     enum { FIT = (WIDTH - LABEL_WIDTH) / PAIR_CELL };

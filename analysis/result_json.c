@@ -130,7 +130,7 @@ static void put_verdict(struct json *j, const struct summary *s, const struct ve
 {
     struct text answer = {0}, waste = {0};
     explain_answer(&answer, s, v);
-    explain_waste(&waste, s, v);
+    explain_waste(&waste, s);
     json_object(j, "verdict");
     json_text(j, "choice", s->columns[v->choice].label);
     json_text(j, "answer", text_get(&answer));

@@ -88,6 +88,8 @@ void number_show(char out[NUMBER_SIZE], double value, int digits)
         snprintf(out, NUMBER_SIZE, isnan(value) ? "-" : "%.3g", value);
         return;
     }
+    if (digits == NUMBER_FITTING)
+        digits = fabs(value) < 99.95 ? 1 : 0;
     char plain[NUMBER_SIZE];
     snprintf(plain, sizeof plain, "%.*f", digits, value);
     const char *from = plain;

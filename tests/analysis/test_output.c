@@ -53,6 +53,8 @@ Test(output, numbers_for_people)
                  {-0.001, 1, "0.0"},
                  {123, 0, "123"},
                  {NAN, 1, "-"},
+                 {99.94, NUMBER_FITTING, "99.9"},
+                 {-99.96, NUMBER_FITTING, "-100"},
                  {1e20, 1, "1e+20"},
                  {0.9996, 4, "0.9996"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -88,8 +88,8 @@ Test(verdict, all_meet)
     char *text = flat(report_of(&e, false));
     expect_in(text,
               "ANSWER separate: it meets every objective, as all 2 of 2 designs, and has the "
-              "lowest cost per useful GPU-hour ($2.50). Against shared it gains 4 GPU-hours "
-              "of training (+81.8 %)");
+              "lowest cost per useful GPU-hour ($2.50). Against shared it gains 4.5 GPU-hours "
+              "of training (+81.8%)");
     expect_in(text, "$0.26 less per useful GPU-hour");
     expect_not_in(text, "it costs");
     expect_in(text, "separate: meets TTFT p99 <= 2s; meets TPOT p90 <= 100ms");
@@ -115,12 +115,12 @@ Test(verdict, one_meets_although_it_costs_more)
     char *text = flat(report_of(&e, false));
     expect_in(text,
               "shared, the only one of 2 designs that meets every objective. Against separate "
-              "it gains 30.0 minutes less in breach; it costs 4 GPU-hours of training (-45.0 "
-              "%), 5.0 % more of GPU time in idle replicas");
-    expect_in(text, "separate would train 4 GPU-hours more but is 30.0 minutes in breach.");
+              "it gains 30.0 minutes less in breach; it costs 4.5 GPU-hours of training (-45.0%), "
+              "5.0% more of GPU time in idle replicas");
+    expect_in(text, "separate would train 4.5 GPU-hours more but is 30.0 minutes in breach.");
     expect_in(text,
               "separate breaks because demand peaks at 19 GPUs and it may hold at most 4: no "
-              "reclaim is fast enough, it needs 15 GPUs more or less traffic.");
+              "reclaim is fast enough, it needs 15 GPUs more, or less traffic.");
     free(text);
     experiment_fini(&e);
 }
@@ -142,7 +142,7 @@ Test(verdict, none_meets)
     expect_in(text, "shared breaks although its buffer of 2 GPUs covers every rise");
     expect_in(text,
               "11 KV-cache evictions, 7 requests returned by replicas that left, mean batch "
-              "25 % of max_num_seqs.");
+              "25% of max_num_seqs.");
     experiment_fini(&e);
     free(text);
 }
@@ -155,21 +155,58 @@ Test(verdict, the_ramp_condition_explains_a_breach)
     set(&e, "rise_gpus", SHARED, 0, 40);
     set(&e, "response_s", SHARED, 0, 172);
     set(&e, "buffer_gpus", SHARED, 0, 0);
+    set(&e, "short_gpus", SHARED, 0, 31.4);
     set(&e, "safe_buffer_gpus", SHARED, 0, 40);
     set(&e, "safe_reclaim_s", SHARED, 0, 0);
     char *text = flat(report_of(&e, false));
     expect_in(text,
               "shared breaks because demand rises by 40 GPUs within 172 s (shortage to ready, "
-              "p99) and its warm buffer is 0 GPUs. Safe (buffer >= rise) is a buffer of 40 "
-              "GPUs (with 0 no reclaim is fast enough). The stage that binds is weights, 40 % "
-              "of a reclaim.");
+              "p99) and its warm buffer is 0 GPUs: at worst 31 too few were ready. Safe "
+              "(buffer >= rise) is a buffer of 40 GPUs (with 0 no reclaim is fast enough). "
+              "The stage that binds is weights, 40% of a reclaim.");
     free(text);
     set(&e, "buffer_gpus", SHARED, 0, 8);
-    set(&e, "safe_reclaim_s", SHARED, 0, 24.4);
+    set(&e, "short_gpus", SHARED, 0, 0);
+    set(&e, "safe_reclaim_s", SHARED, 0, 24);
     text = flat(report_of(&e, false));
     expect_in(text,
               "its warm buffer is 8 GPUs. Safe (buffer >= rise) is a buffer of 40 GPUs, or "
-              "with this one a reclaim within 24.4 s.");
+              "with this one a reclaim within 24 s.");
+    free(text);
+    experiment_fini(&e);
+}
+
+/* More demand than it may ever hold, and still no breach. */
+Test(verdict, peak_above_the_limit_without_a_breach)
+{
+    struct experiment e;
+    fixture_experiment(&e, 2, 1, 1);
+    breach(&e, SEPARATE, 0);
+    char *text = flat(report_of(&e, false));
+    expect_in(text,
+              "separate holds although demand peaks at 19 GPUs and it may hold at most 4, as "
+              "replicas bear more than their target.");
+    expect_not_in(text, "nan");
+    free(text);
+    experiment_fini(&e);
+}
+
+/* The waste of all designs in one sentence; named apart where it differs. */
+Test(verdict, waste)
+{
+    struct experiment e;
+    fixture_experiment(&e, 2, 1, 1);
+    char *text = flat(report_of(&e, false));
+    expect_in(text,
+              "The largest waste is in idle replicas: 10.0% of GPU time with separate, 15.0% "
+              "of GPU time with shared.");
+    free(text);
+    size_t m = metric_find("gpu_frac");
+    *summary_at(&e.summary, m, SHARED, 0, 0, GPU_FREE) = 0.2;
+    text = flat(report_of(&e, false));
+    expect_in(text,
+              "The largest waste: 10.0% of GPU time in idle replicas with separate, 20.0% "
+              "of GPU time in free GPUs with shared.");
     free(text);
     experiment_fini(&e);
 }
@@ -205,8 +242,8 @@ Test(verdict, single_design)
     fixture_experiment(&e, 1, 1, 1);
     char *text = flat(report_of(&e, false));
     expect_in(text,
-              "The objectives are missed: 30.0 minutes in breach. Of GPU time 30.0 % is "
-              "serving and 50.0 % training that is kept: $2.50 per useful GPU-hour.");
+              "The objectives are missed: 30.0 minutes in breach. Of GPU time 30.0% is "
+              "serving and 50.0% training that is kept: $2.50 per useful GPU-hour.");
     expect_not_in(text, "Against");
     expect_not_in(text, "Rule of choice");
     free(text);
@@ -256,7 +293,7 @@ Test(verdict, ranking)
     cr_expect(eq(u32, v.choice, SHARED));
     verdict_fini(&v);
     char *text = flat(report_of(&e, false));
-    expect_in(text, "has the highest utilization (90.0 %)");
+    expect_in(text, "has the highest utilization (90.0%)");
     expect_not_in(text, "$ per");
     free(text);
     set(&e, "utilization", SHARED, 0, 0.8);
@@ -320,7 +357,7 @@ Test(verdict, eighty_columns_and_no_colour_unless_asked)
     check_lines(text);
     expect_not_in(text, "\033");
     expect_in(coloured, "\033[1mANSWER\033[0m");
-    expect_in(text, "DIFFERENCES to separate, paired, with 95 % intervals");
+    expect_in(text, "DIFFERENCES to separate, paired, with 95% intervals");
     free(text);
     free(coloured);
     experiment_fini(&e);
