@@ -15,6 +15,7 @@ struct loaded_trace {
     struct request_trace requests;
     struct job_trace list;
     struct trace_report report;
+    bool load_said; /* a warning of its offered load stands in the diagnostics */
 };
 
 struct loaded_traces {
@@ -36,7 +37,7 @@ enum hr_err build_plan(const struct build *b, const char *design, const struct d
 
 struct dist build_dist(const struct duration_spec *d);
 enum hr_err build_trace(const struct build *b, const char *owner, const struct trace_file_spec *t,
-                        bool jobs, const struct loaded_trace **out);
+                        bool jobs, struct loaded_trace **out);
 enum hr_err build_traffic(const struct build *b, const char *owner, const struct traffic_spec *t,
                           struct traffic_plan *out);
 enum hr_err build_service(const struct build *b, const char *name, const struct service_spec *s,

@@ -250,13 +250,30 @@ static enum hr_err build_backlog(const struct build *b, const struct backlog_spe
     return HR_OK;
 }
 
+/* Once a trace: jobs that hardly touch the fleet, or more than it can ever do. A backlog fills what
+ * the jobs leave. */
+static void warn_of_load(const struct build *b, const struct training_spec *t,
+                         struct loaded_trace *trace)
+{
+    struct trace_report offered = trace->report;
+    offered.gpu_hours *= t->jobs.work_factor * t->jobs.speed;
+    struct trace_load load = trace_offered_load(&offered, (double)b->check->fleet_gpus);
+    if (trace->load_said || !load.warning || (load.share < 1 && t->backlog.at))
+        return;
+    trace->load_said = true;
+    check_say(b->check, DIAG_WARNING, t->at, "jobs", NULL, "jobs: a load of %.0f %%: %s",
+              100 * load.share, load.warning);
+}
+
 enum hr_err build_queue(const struct build *b, const char *name, const struct training_spec *t,
                         const struct claim *claim, struct queue_plan *out)
 {
-    const struct loaded_trace *trace = NULL;
+    struct loaded_trace *trace = NULL;
     bool factor = t->estimate.word == FIELD_NO_WORD;
     if (t->jobs.at)
         TRY(build_trace(b, name, &t->jobs.trace, true, &trace));
+    if (trace)
+        warn_of_load(b, t, trace);
     *out = (struct queue_plan){
         .name = name,
         .quota = claim->quota,

@@ -109,12 +109,12 @@ static enum hr_err name_trace(const struct build *b, const char *owner,
 }
 
 enum hr_err build_trace(const struct build *b, const char *owner, const struct trace_file_spec *t,
-                        bool jobs, const struct loaded_trace **out)
+                        bool jobs, struct loaded_trace **out)
 {
     char *key;
     TRY(node_print(b->check->arena, t->at, &key));
     for (size_t i = 0; i < b->traces->n; i++) {
-        const struct loaded_trace *l = b->traces->items[i];
+        struct loaded_trace *l = b->traces->items[i];
         if (l->jobs == jobs && strcmp(l->key, key) == 0) {
             *out = l;
             return name_trace(b, owner, l);
@@ -338,7 +338,7 @@ static enum hr_err set_rate(const struct build *b, const struct traffic_spec *t,
 enum hr_err build_traffic(const struct build *b, const char *owner, const struct traffic_spec *t,
                           struct traffic_plan *out)
 {
-    const struct loaded_trace *trace = NULL;
+    struct loaded_trace *trace = NULL;
     double curve_rate;
     if (t->trace.at)
         TRY(build_trace(b, owner, &t->trace, false, &trace));

@@ -94,8 +94,8 @@ static void check_points(const struct check *c, const struct table_spec *t)
     }
     if (t->points.n == 0 && t->points.at)
         check_say(c, DIAG_ERROR, t->at, "points", NULL, "points: at least one is needed");
-    if (last >= 0 && t->repeat_s <= last)
-        check_say(c, DIAG_ERROR, t->at, "repeat", NULL, "repeat must be later than the last point");
+    if (t->repeat_s < last)
+        check_say(c, DIAG_ERROR, t->at, "repeat", NULL, "repeat: the last point is later");
 }
 
 static void check_envelope(const struct check *c, const struct envelope_spec *e)

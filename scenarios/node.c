@@ -83,12 +83,27 @@ static enum hr_err open_node(struct builder *b, const yaml_event_t *e, enum node
     return HR_OK;
 }
 
+/* Escapes can make what the text itself may not hold: "\e[2J" would drive a terminal later. */
+static const char *refused_by_escape(const unsigned char *value, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (value[i] == '\0')
+            return "a NUL character is not allowed here";
+        bool control = value[i] < 0x20 && value[i] != '\n' && value[i] != '\t';
+        bool high = value[i] == 0xC2 && i + 1 < n && value[i + 1] < 0xA0;
+        if (control || high || value[i] == 0x7F)
+            return "a control character is not allowed here";
+    }
+    return NULL;
+}
+
 static enum hr_err add_value(struct builder *b, const yaml_event_t *e)
 {
     const char *value = (const char *)e->data.scalar.value;
     struct node *n;
-    if (strlen(value) != e->data.scalar.length)
-        return refuse(b, &e->start_mark, "a NUL character is not allowed here");
+    const char *why = refused_by_escape(e->data.scalar.value, e->data.scalar.length);
+    if (why)
+        return refuse(b, &e->start_mark, why);
     TRY(start(b, e, NODE_VALUE, &n));
     n->value = arena_strndup(b->arena, value, e->data.scalar.length);
     if (!n->value)

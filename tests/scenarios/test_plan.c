@@ -475,6 +475,9 @@ Test(plan, tables_by_time_and_time_of_day)
     cr_assert_eq(e.points[2].factor, 2);
     cr_assert_eq(e.repeat_ns, 2 * SIM_DAY);
     scenario_free(s);
+    e = envelope_of("{table: {points: {0h: 1, 24h: 2}, repeat: 1d}}", &s);
+    cr_assert_eq(e.points[1].at_ns, e.repeat_ns, "the end of a period may be its last point");
+    scenario_free(s);
 }
 
 /* A file in /tmp with the lines; its path. */
@@ -706,4 +709,46 @@ Test(plan, claimants_are_sorted_by_name)
         cr_assert_str_eq(p.services[2].name, "c");
         scenario_free(s);
     }
+}
+
+/* ---- warnings ---- */
+
+/* The Venus jobs are 118,318 GPU-hours over 26 days: 0.7 of 256 GPUs, 3 times 64. */
+static char *said_of_load(const char *fleet, const char *queue)
+{
+    struct diags d;
+    struct scenario *s;
+    struct plan p;
+    char text[1024];
+    snprintf(text, sizeof text,
+             "scenario: x\nhorizon: 2d\nfleet: {nodes: %s}\ndesigns: {shared: , more: shared}\n"
+             "training:\n  research: {jobs: %s%s}\n",
+             fleet, VENUS, queue);
+    diags_init(&d);
+    cr_assert_eq(scenario_load_text(HERE, text, strlen(text), NULL, 0, &d, &s), HR_OK);
+    for (size_t i = 0; i < scenario_n_designs(s); i++)
+        cr_assert_eq(scenario_plan(s, scenario_design(s, i), &d, &p), HR_OK);
+    char *said = kit_printed(&d);
+    scenario_free(s);
+    diags_fini(&d);
+    return said;
+}
+
+Test(plan, a_load_far_from_the_fleet_is_warned_of_once)
+{
+    char *said = said_of_load("32", "");
+    cr_assert_str_empty(said, "%s", said);
+    free(said);
+    said = said_of_load("8", "");
+    const char *place = "test.yaml:6:20: warning: jobs: a load of 300 %: ";
+    char *first = strstr(said, place);
+    cr_assert(first, "%s", said);
+    cr_assert_null(strstr(first + strlen(place), "warning"), "%s", said);
+    free(said);
+    said = said_of_load("1000", "");
+    cr_assert(strstr(said, "warning: jobs: a load of 2 %: the jobs offer under 5 %"), "%s", said);
+    free(said);
+    said = said_of_load("1000", ", backlog: {gangs: [8]}");
+    cr_assert_str_empty(said, "a backlog fills what the jobs leave: %s", said);
+    free(said);
 }

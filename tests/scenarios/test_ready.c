@@ -74,7 +74,7 @@ Test(ready, one_fleet_is_the_fleet_question)
     cr_assert_eq(fleet_plan_gpus(&p.fleet), 256);
     cr_assert_float_eq(traffic_base_rate(&c->traffic), 240, 1e-9);
     cr_assert_float_eq(c->traffic.scale, 43.4, 0.05);
-    cr_assert_float_eq(traffic_factor(&c->traffic, 15 * SIM_HOUR), 1.4, 1e-9);
+    cr_assert_float_eq(traffic_factor(&c->traffic, 16 * SIM_HOUR), 1.4, 1e-9);
     /* the events stand in the measured day only: 10:30 and 19:00 of it */
     double quiet = traffic_factor(&c->traffic, 11 * SIM_HOUR);
     cr_assert_float_eq(traffic_factor(&c->traffic, 35 * SIM_HOUR), quiet * 1.3, 1e-9);
