@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATH_BYTES = 256, MAX_ENTRIES = 1000, NAME_BYTES = 64 };
+enum { PATH_BYTES = 256, MAX_ENTRIES = 1000, NAME_BYTES = 64, MOST_SHOWN = 100 };
 
 struct reader {
     struct arena *arena;
@@ -225,19 +225,28 @@ static enum hr_err set_default(const struct reader *r, const struct field *f, vo
 
 /* ---- tables ---- */
 
+static void keys_print(const struct field_table *t, char *out, size_t size)
+{
+    size_t n = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < t->n_fields && n < size; i++)
+        n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", t->fields[i].key);
+}
+
 static void say_unknown(const struct reader *r, const struct field_table *t, const struct node *key,
                         const struct path *path)
 {
     char where[PATH_BYTES], keys[512];
-    const char *nearest =
-        r->diags->n_errors < 100 ? field_nearest(t, key->value) : NULL; /* no more are shown */
-    size_t n = 0;
+    if (r->diags->n_errors >= MOST_SHOWN) { /* counted, not shown: spare the words */
+        diags_add(r->diags, DIAG_ERROR, (struct diag_place){0}, NULL, NULL, "unknown key");
+        return;
+    }
+    const char *nearest = field_nearest(t, key->value);
     keys[0] = '\0';
-    for (size_t i = 0; !nearest && i < t->n_fields && n < sizeof keys; i++)
-        n += (size_t)snprintf(keys + n, sizeof keys - n, "%s%s", i ? ", " : "; it takes ",
-                              t->fields[i].key);
-    node_say(key, r->diags, DIAG_ERROR, nearest, "unknown key '%.60s'%s%s", key->value,
-             inside(path, where), keys);
+    if (!nearest)
+        keys_print(t, keys, sizeof keys);
+    node_say(key, r->diags, DIAG_ERROR, nearest, "unknown key '%.60s'%s%s%s", key->value,
+             inside(path, where), nearest ? "" : "; it takes ", keys);
 }
 
 /* A wrong key that was meant to be this one has been said already. */
@@ -257,15 +266,6 @@ static void say_missing(const struct reader *r, const struct field *f, const str
     char where[PATH_BYTES];
     node_say(key_or_self(n), r->diags, DIAG_ERROR, NULL, "missing key '%s'%s (%s)", f->key,
              inside(path, where), f->doc);
-}
-
-static size_t keys_print(const struct field_table *t, char *out, size_t size)
-{
-    size_t n = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < t->n_fields && n < size; i++)
-        n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", t->fields[i].key);
-    return n;
 }
 
 /* Exactly one key of a choice, and which. */

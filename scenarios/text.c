@@ -75,6 +75,11 @@ static const char *scan_text(struct scan *s)
     if (s->starts)
         s->starts[0] = 0;
     while (s->p < s->end) {
+        if (*s->p >= 0x20 && *s->p < 0x7F && *s->p != '%') { /* nearly always */
+            s->p++;
+            s->column++;
+            continue;
+        }
         if (take_newline(s)) {
             if (s->starts)
                 s->starts[s->line - 1] = (uint32_t)(s->p - begin);
