@@ -68,6 +68,8 @@ const char *plan_fault(const struct plan *p)
     const char *fault = fleet_fault(p);
     if (!fault && (p->warmup_ns >= p->horizon_ns || p->timeline_ns == 0))
         fault = "the measured part is empty";
+    if (!fault && p->timeline_ns > UINT64_MAX / fleet_plan_gpus(&p->fleet))
+        fault = "a timeline window of so many GPUs overflows";
     if (!fault && plan_claimants(p) == 0)
         fault = "there is neither a service nor a training queue";
     uint64_t gpus = fleet_plan_gpus(&p->fleet), floors = 0;

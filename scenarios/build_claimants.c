@@ -1,4 +1,5 @@
 /* Services and training queues of a plan. */
+#include "models/serving/calibrate.h"
 #include "models/serving/catalogue.h"
 #include "scenarios/build.h"
 
@@ -116,25 +117,6 @@ static double rate_at(const struct load *l, uint64_t tpot_ns, double *in_flight)
                           l->replica->max_num_seqs, in_flight);
 }
 
-/* Requests in flight at a rate: the TPOT that gives this rate, by bisection, and what is then in
- * flight. A rate beyond the objective counts as the highest within it. */
-static double in_flight_at(const struct load *l, double rate)
-{
-    uint64_t low = 0, high = l->tpot_ns;
-    double in_flight;
-    if (rate_at(l, high, &in_flight) <= rate)
-        return in_flight;
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (rate_at(l, middle, &in_flight) < rate)
-            low = middle;
-        else
-            high = middle;
-    }
-    rate_at(l, high, &in_flight);
-    return in_flight;
-}
-
 /* The target, given or worked out, and the safe number in flight that goes with it. */
 static enum hr_err build_target(const struct build *b, const struct service_spec *s,
                                 struct service_plan *out)
@@ -155,7 +137,9 @@ static enum hr_err build_target(const struct build *b, const struct service_spec
         target = highest * TARGET_SHARE;
     out->autoscaler.metric = by_count ? SCALER_IN_FLIGHT : SCALER_REQUEST_RATE;
     out->autoscaler.target = by_count ? s->autoscaler.target_in_flight : target;
-    double safe = by_count ? s->autoscaler.target_in_flight : in_flight_at(&load, target);
+    double safe = s->autoscaler.target_in_flight;
+    if (!by_count)
+        TRY(calibrate_in_flight(&out->replica, &out->traffic, target, &safe));
     out->safe_in_flight = !isnan(s->safe_in_flight) ? s->safe_in_flight : safe > 1 ? safe : 1;
     return HR_OK;
 }

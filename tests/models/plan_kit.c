@@ -141,14 +141,17 @@ static uint32_t pick(struct rng *r, uint32_t low, uint32_t high)
     return low + (uint32_t)rng_below(r, high - low + 1);
 }
 
+/* Half of the claimants may grow over the whole fleet, most may reclaim: they must meet. */
 static void random_quota(struct rng *r, struct quota *q, uint32_t fleet_gpus, uint32_t *floors_left)
 {
-    q->floor_gpus = pick(r, 0, *floors_left);
+    q->floor_gpus = pick(r, 0, *floors_left / 2);
     *floors_left -= q->floor_gpus;
-    q->ceiling_gpus = pick(r, q->floor_gpus, fleet_gpus);
+    q->ceiling_gpus = pick(r, 0, 1) ? fleet_gpus : pick(r, q->floor_gpus, fleet_gpus);
     q->lend_gpus = pick(r, 0, q->floor_gpus);
     q->priority = (int32_t)pick(r, 0, 3);
-    q->may_reclaim = (enum may_reclaim)pick(r, 0, RECLAIM_POLICIES - 1);
+    q->may_reclaim = (enum may_reclaim)pick(r, 0, RECLAIM_POLICIES);
+    if (q->may_reclaim == RECLAIM_POLICIES)
+        q->may_reclaim = RECLAIM_LOWER_PRIORITY;
 }
 
 static void random_service(struct rng *r, struct arena *a, struct plan *p, struct service_plan *s,
@@ -160,6 +163,7 @@ static void random_service(struct rng *r, struct arena *a, struct plan *p, struc
         kit_trace(a, seed, 200, 0.5, pick(r, 1, 3000), pick(r, 1, 400));
     *s = kit_service(name, trace, 0.5 + 4 * rng_uniform(r), gpus, 1, p->warmup_ns, p->horizon_ns);
     random_quota(r, &s->quota, fleet_gpus, floors_left);
+    s->quota.priority += (int32_t)pick(r, 0, 3);
     s->replica.prefill = (enum prefill_mode)pick(r, 0, 1);
     s->replica.max_num_seqs = pick(r, 1, 64);
     s->replica.max_batched_tokens = pick(r, 64, 4096);
