@@ -24,18 +24,17 @@
 /* Below this many stale entries a rebuild is not worth its pass over the buckets. */
 enum { STALE_MIN = 64 };
 
-enum halt { HALT_STOP = 1, HALT_NOMEM = 2 };
-
 #define GENERATION_ONE (UINT64_C(1) << PES_GENERATION_SHIFT)
 #define GENERATION_MAX (UINT64_MAX >> PES_GENERATION_SHIFT << PES_GENERATION_SHIFT)
 
 _Static_assert((int)EVENT_CLASSES <= (int)PES_CLASSES, "a class fits its bits in a tag");
 
+/* A cache line of its own: a timer costs one miss at most. */
 struct timer {
-    void *ctx; /* first: the pending set prefetches what it points to */
-    event_fn *fn;
-    simtime_ns due; /* SIM_NEVER when idle */
-    uint64_t tag;   /* of the live entry, or of the next one when idle */
+    _Alignas(64) void *ctx; /* first: the pending set prefetches what it points to */
+    event_fn *fn;           /* NULL while freed */
+    simtime_ns due;         /* SIM_NEVER when idle */
+    uint64_t tag;           /* of the live entry, or of the next one when idle */
     uint32_t arg;
     timer_id next_free; /* the free list, while freed */
 };
@@ -49,7 +48,7 @@ struct cursor {
 
 struct engine {
     simtime_ns now;
-    atomic_uint halt; /* bits of enum halt */
+    atomic_bool stop; /* asked for by engine_stop */
     struct {
         simtime_ns time; /* SIM_NEVER when none waits */
         enum event_class class;
@@ -79,7 +78,7 @@ struct engine *engine_new(void)
     struct engine *e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
-    atomic_init(&e->halt, 0);
+    atomic_init(&e->stop, false);
     e->first_cursor.time = SIM_NEVER;
     e->free_timer = TIMER_NONE;
     pes_init(&e->pes);
@@ -108,12 +107,25 @@ static struct timer *timer_of(struct engine *e, timer_id id)
     return &e->timers.items[id];
 }
 
-static void out_of_memory(struct engine *e)
-{
-    atomic_fetch_or_explicit(&e->halt, HALT_NOMEM, memory_order_relaxed);
-}
-
 /* Timers. */
+
+/* vec_reserve, but aligned. */
+static bool timers_reserve(struct engine *e)
+{
+    if (e->timers.n < e->timers.capacity)
+        return true;
+    size_t capacity = e->timers.capacity ? e->timers.capacity * 2 : 16;
+    struct timer *items = aligned_alloc(_Alignof(struct timer), capacity * sizeof *items);
+    if (!items)
+        return false;
+    if (e->timers.n > 0)
+        memcpy(items, e->timers.items, e->timers.n * sizeof *items);
+    free(e->timers.items);
+    e->timers.items = items;
+    e->timers.capacity = capacity;
+    e->pes.slots = (struct pes_slots){items, sizeof *items, true};
+    return true;
+}
 
 enum hr_err engine_timer_new(struct engine *e, enum event_class c, event_fn *fn, void *ctx,
                              uint32_t arg, timer_id *out)
@@ -127,10 +139,9 @@ enum hr_err engine_timer_new(struct engine *e, enum event_class c, event_fn *fn,
     } else {
         if (e->timers.n == 1u << PES_SLOT_BITS)
             return HR_LIMIT;
-        if (!vec_reserve(&e->timers, e->timers.n + 1))
+        if (!timers_reserve(e))
             return HR_NOMEM;
         id = (timer_id)e->timers.n++;
-        e->pes.slots = (struct pes_slots){e->timers.items, sizeof(struct timer), true};
     }
     e->timers.items[id] = (struct timer){
         .ctx = ctx,
@@ -180,17 +191,26 @@ static void invalidate(struct engine *e, struct timer *t)
         drop_stale(e);
 }
 
+/* The rarer half of engine_schedule, apart so that the other needs no stack. */
+static __attribute__((noinline)) void reschedule(struct engine *e, struct timer *t, simtime_ns at)
+{
+    invalidate(e, t);
+    if (at == SIM_NEVER)
+        return;
+    t->due = at;
+    pes_push(&e->pes, at, t->tag);
+}
+
 void engine_schedule(struct engine *e, timer_id id, simtime_ns at)
 {
     assert(at >= e->now);
     struct timer *t = timer_of(e, id);
-    if (t->due != SIM_NEVER)
-        invalidate(e, t);
-    if (at == SIM_NEVER)
-        return;
-    t->due = at;
-    if (!pes_push(&e->pes, at, t->tag))
-        out_of_memory(e);
+    if (t->due != SIM_NEVER) {
+        reschedule(e, t, at);
+    } else if (at != SIM_NEVER) {
+        t->due = at;
+        pes_push(&e->pes, at, t->tag);
+    }
 }
 
 void engine_cancel(struct engine *e, timer_id id)
@@ -261,7 +281,7 @@ static inline void advance(struct engine *e, simtime_ns to)
         e->check(e->check_ctx);
 }
 
-static void fire_cursor(struct engine *e)
+static __attribute__((noinline)) void fire_cursor(struct engine *e)
 {
     uint32_t ix = e->waiting.items[--e->waiting.n];
     const struct cursor c = e->cursors.items[ix]; /* the handler may add cursors */
@@ -296,12 +316,11 @@ static inline bool fire_timer(struct engine *e, struct pes_entry entry)
 
 /* A timer and the first cursor meet at one instant: the lower class goes first. False when the
  * timer was stale or memory is out. */
-static bool fire_by_class(struct engine *e)
+static __attribute__((noinline)) bool fire_by_class(struct engine *e)
 {
-    if (!pes_settle(&e->pes)) {
-        out_of_memory(e);
+    pes_settle(&e->pes);
+    if (e->pes.failed)
         return false;
-    }
     struct pes_entry entry = pes_front(&e->pes);
     if (pes_class(entry.tag) > (unsigned)e->first_cursor.class &&
         is_live(e->timers.items, entry.tag)) {
@@ -312,47 +331,38 @@ static bool fire_by_class(struct engine *e)
     return fire_timer(e, entry);
 }
 
-/* Fires what comes first before end; false when there is nothing or memory is out. */
-static inline bool fire_next(struct engine *e, simtime_ns end)
+/* Fires what comes first before end; false when there is nothing or memory ran out. */
+static inline __attribute__((always_inline)) bool fire_next(struct engine *e, simtime_ns end)
 {
-    for (;;) {
+    while (!e->pes.failed) {
         simtime_ns cursor = e->first_cursor.time, timer = pes_next(&e->pes);
         if (timer < cursor && timer < end) {
             struct pes_entry entry;
-            if (!pes_pop(&e->pes, &entry)) {
-                out_of_memory(e);
-                return false;
-            }
-            if (fire_timer(e, entry))
+            if (pes_pop(&e->pes, &entry) && fire_timer(e, entry))
                 return true;
         } else if (cursor >= end) {
             return false;
-        } else if (timer == cursor) {
-            if (fire_by_class(e))
-                return true;
-            if (atomic_load_explicit(&e->halt, memory_order_relaxed) & HALT_NOMEM)
-                return false;
-        } else {
+        } else if (timer > cursor) {
             fire_cursor(e);
+            return true;
+        } else if (fire_by_class(e)) {
             return true;
         }
     }
+    return false;
 }
 
 enum hr_err engine_run(struct engine *e, simtime_ns end)
 {
     assert(end >= e->now);
-    unsigned halt;
     do {
-        halt = atomic_load_explicit(&e->halt, memory_order_relaxed);
-    } while (!halt && fire_next(e, end));
-    halt = halt ? halt : atomic_load_explicit(&e->halt, memory_order_relaxed) & HALT_NOMEM;
-    if (halt & HALT_NOMEM)
+        if (atomic_load_explicit(&e->stop, memory_order_relaxed)) {
+            atomic_store_explicit(&e->stop, false, memory_order_relaxed);
+            return e->pes.failed ? HR_NOMEM : HR_INTERRUPTED;
+        }
+    } while (fire_next(e, end));
+    if (e->pes.failed)
         return HR_NOMEM;
-    if (halt & HALT_STOP) {
-        atomic_fetch_and_explicit(&e->halt, ~(unsigned)HALT_STOP, memory_order_relaxed);
-        return HR_INTERRUPTED;
-    }
     if (end != SIM_NEVER)
         e->now = end;
     return HR_OK;
@@ -360,14 +370,12 @@ enum hr_err engine_run(struct engine *e, simtime_ns end)
 
 bool engine_step(struct engine *e, simtime_ns end)
 {
-    if (atomic_load_explicit(&e->halt, memory_order_relaxed) & HALT_NOMEM)
-        return false;
     return fire_next(e, end);
 }
 
 void engine_stop(struct engine *e)
 {
-    atomic_fetch_or_explicit(&e->halt, HALT_STOP, memory_order_relaxed);
+    atomic_store_explicit(&e->stop, true, memory_order_relaxed);
 }
 
 void engine_check_set(struct engine *e, check_fn *fn, void *ctx)

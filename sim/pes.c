@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When a bucket of at most PREFETCH_RECORD entries is handed out, those entries are among the next
- * to fire: what they will touch is asked for. A slot that holds a pointer is asked for one hand-out
- * earlier. Sets small enough for the second-level cache gain nothing. */
-enum { PREFETCH_RECORD = 128, PREFETCH_SLOT = PREFETCH_RECORD * PES_DIGITS, PREFETCH_FROM = 4096 };
+/* The entries of a bucket of at most PREFETCH_RECORD that is handed out are among the next to fire:
+ * what they will touch is asked for. A slot that holds a pointer is asked for one hand-out earlier.
+ */
+enum { PREFETCH_RECORD = 128, PREFETCH_SLOT = PREFETCH_RECORD * PES_DIGITS };
 
 void pes_init(struct pes *p)
 {
@@ -27,76 +27,80 @@ void pes_fini(struct pes *p)
     pes_init(p);
 }
 
-bool pes_grow(struct pes_bucket *b)
+void pes_append_full(struct pes *p, struct pes_bucket *b, struct pes_entry e)
 {
     size_t capacity = b->capacity ? b->capacity * 2 : 16;
     struct pes_entry *items = realloc(b->items, capacity * sizeof *items);
-    if (!items)
-        return false;
+    if (!items) {
+        p->failed = true;
+        return;
+    }
     b->items = items;
     b->capacity = capacity;
-    return true;
+    b->items[b->n++] = e;
 }
 
-static void prefetch(const struct pes_slots *slots, const struct pes_bucket *b)
+/* Asks for what an entry will touch: its slot, or what its slot points to. */
+static inline void prefetch(const struct pes_slots *slots, struct pes_entry e, bool follow)
 {
-    bool follow = slots->follow && b->n <= PREFETCH_RECORD;
-    for (size_t i = 0; i < b->n; i++) {
-        const char *slot = (const char *)slots->base + pes_slot(b->items[i].tag) * slots->stride;
-        const void *record = slot;
-        if (follow)
-            memcpy(&record, slot, sizeof record);
-        __builtin_prefetch(record);
-    }
+    const char *slot = (const char *)slots->base + pes_slot(e.tag) * slots->stride;
+    const void *record = slot;
+    if (follow)
+        memcpy(&record, slot, sizeof record);
+    __builtin_prefetch(record);
 }
 
-bool pes_hand_out(struct pes *p)
+void pes_hand_out(struct pes *p)
 {
     unsigned level = pes_first_level(p), digit = pes_first_digit(p, level);
     struct pes_bucket *b = &p->buckets[level][digit];
-    size_t prefetched = p->slots.follow ? PREFETCH_SLOT : PREFETCH_RECORD;
-    if (p->n >= PREFETCH_FROM && b->n <= prefetched && p->slots.base)
-        prefetch(&p->slots, b);
+    const struct pes_slots slots = p->slots;
+    size_t n = b->n;
     p->base = b->min;
-    for (size_t i = 0; i < b->n; i++)
-        if (!pes_place(p, b->items[i]))
-            return false;
+    p->filled[level] &= p->filled[level] - 1;
+    if (!p->filled[level])
+        p->level_mask &= p->level_mask - 1;
     b->n = 0;
     b->min = UINT64_MAX;
-    pes_mark_empty(p, level, digit);
-    return true;
+    if (!slots.base || n > PREFETCH_SLOT) {
+        for (size_t i = 0; i < n; i++)
+            pes_place(p, b->items[i]);
+    } else {
+        bool follow = slots.follow && n <= PREFETCH_RECORD;
+        for (size_t i = 0; i < n; i++) {
+            prefetch(&slots, b->items[i], follow);
+            pes_place(p, b->items[i]);
+        }
+    }
 }
 
 /* Appends the entries from number from on to all and empties the bucket. */
-static bool take_all(struct pes_bucket *all, struct pes_bucket *b, size_t from)
+static void take_all(struct pes *p, struct pes_bucket *all, struct pes_bucket *b, size_t from)
 {
-    bool ok = true;
     for (size_t i = from; i < b->n; i++)
-        ok = ok && pes_append(all, b->items[i]);
+        pes_append(p, all, b->items[i]);
     b->n = 0;
     b->min = UINT64_MAX;
-    return ok;
 }
 
 /* Equal times of one class stand in one place in push order, so taking place by place keeps it. */
-bool pes_rebase(struct pes *p, uint64_t base)
+void pes_push_before_base(struct pes *p, struct pes_entry e)
 {
     struct pes_bucket all = {0};
-    bool ok = true;
     for (int c = 0; c < PES_CLASSES; c++) {
-        ok = take_all(&all, &p->due[c], p->due_head[c]) && ok;
+        take_all(p, &all, &p->due[c], p->due_head[c]);
         p->due_head[c] = 0;
     }
     for (int l = 0; l < PES_LEVELS; l++)
         for (int d = 0; d < PES_DIGITS; d++)
-            ok = take_all(&all, &p->buckets[l][d], 0) && ok;
+            take_all(p, &all, &p->buckets[l][d], 0);
     memset(p->filled, 0, sizeof p->filled);
     p->due_mask = p->level_mask = 0;
-    p->base = base;
+    p->base = e.time;
     for (size_t i = 0; i < all.n; i++)
-        ok = ok && pes_place(p, all.items[i]);
+        pes_place(p, all.items[i]);
     free(all.items);
-    return ok;
+    pes_place(p, e);
 }
 
 static void filter_bucket(struct pes_bucket *b, size_t from, pes_keep_fn *keep, const void *ctx)

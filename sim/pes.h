@@ -31,7 +31,6 @@
 #ifndef HEADROOM_SIM_PES_H
 #define HEADROOM_SIM_PES_H
 
-#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,6 +69,7 @@ struct pes {
     uint32_t level_mask;         /* bit l: some bucket of level l is not empty */
     uint32_t filled[PES_LEVELS]; /* bit d of filled[l]: buckets[l][d] is not empty */
     size_t n, max_n;             /* entries now, and the most there were, stale ones included */
+    bool failed; /* memory ran out: entries are missing, nothing more can be popped */
     struct pes_slots slots;
     size_t due_head[PES_CLASSES]; /* due[c].items before it are popped */
     struct pes_bucket due[PES_CLASSES];
@@ -89,27 +89,28 @@ static inline uint32_t pes_slot(uint64_t tag)
 void pes_init(struct pes *p);
 void pes_fini(struct pes *p);
 
-/* Workers of the inline functions below. */
-bool pes_grow(struct pes_bucket *b);
-bool pes_hand_out(struct pes *p);
-bool pes_rebase(struct pes *p, uint64_t base);
+/* Cold paths of the inline functions below. */
+void pes_append_full(struct pes *p, struct pes_bucket *b, struct pes_entry e);
+void pes_push_before_base(struct pes *p, struct pes_entry e);
+void pes_hand_out(struct pes *p);
 
-static inline bool pes_append(struct pes_bucket *b, struct pes_entry e)
+static inline void pes_append(struct pes *p, struct pes_bucket *b, struct pes_entry e)
 {
-    if (b->n == b->capacity && !pes_grow(b))
-        return false;
-    b->items[b->n++] = e;
-    return true;
+    if (__builtin_expect(b->n == b->capacity, 0))
+        pes_append_full(p, b, e);
+    else
+        b->items[b->n++] = e;
 }
 
-/* Puts an entry in its place relative to base. False when memory is out. */
-static inline bool pes_place(struct pes *p, struct pes_entry e)
+/* Puts an entry in its place relative to base. */
+static inline void pes_place(struct pes *p, struct pes_entry e)
 {
     uint64_t differs = e.time ^ p->base;
     if (differs == 0) {
         unsigned c = pes_class(e.tag);
         p->due_mask |= 1u << c;
-        return pes_append(&p->due[c], e);
+        pes_append(p, &p->due[c], e);
+        return;
     }
     unsigned level = (63u - (unsigned)__builtin_clzll(differs)) / PES_DIGIT_BITS;
     unsigned digit = (unsigned)(e.time >> (level * PES_DIGIT_BITS)) % PES_DIGITS;
@@ -117,18 +118,20 @@ static inline bool pes_place(struct pes *p, struct pes_entry e)
     p->level_mask |= 1u << level;
     p->filled[level] |= 1u << digit;
     b->min = e.time < b->min ? e.time : b->min;
-    return pes_append(b, e);
+    pes_append(p, b, e);
 }
 
 /* Adds an entry. A time before base (possible only after stale entries were popped beyond the
- * owner's clock) first moves base back. False when memory is out. */
-static inline bool pes_push(struct pes *p, uint64_t time, uint64_t tag)
+ * owner's clock) first moves base back. */
+static inline void pes_push(struct pes *p, uint64_t time, uint64_t tag)
 {
-    if (__builtin_expect(time < p->base, 0) && !pes_rebase(p, time))
-        return false;
+    struct pes_entry e = {time, tag};
     p->n++;
     p->max_n = p->n > p->max_n ? p->n : p->max_n;
-    return pes_place(p, (struct pes_entry){time, tag});
+    if (__builtin_expect(time < p->base, 0))
+        pes_push_before_base(p, e);
+    else
+        pes_place(p, e);
 }
 
 /* The first bucket of a set that has one. */
@@ -142,13 +145,6 @@ static inline unsigned pes_first_digit(const struct pes *p, unsigned level)
     return (unsigned)__builtin_ctz(p->filled[level]);
 }
 
-static inline void pes_mark_empty(struct pes *p, unsigned level, unsigned digit)
-{
-    p->filled[level] &= ~(1u << digit);
-    if (!p->filled[level])
-        p->level_mask &= ~(1u << level);
-}
-
 /* A time no entry is earlier than, exact unless the earliest is stale; UINT64_MAX when empty. */
 static inline uint64_t pes_next(const struct pes *p)
 {
@@ -160,10 +156,11 @@ static inline uint64_t pes_next(const struct pes *p)
     return p->buckets[level][pes_first_digit(p, level)].min;
 }
 
-/* Makes the earliest entries due. Not empty. False when memory is out. */
-static inline bool pes_settle(struct pes *p)
+/* Makes the earliest entries due. Not empty. */
+static inline void pes_settle(struct pes *p)
 {
-    return p->due_mask || pes_hand_out(p);
+    if (!p->due_mask)
+        pes_hand_out(p);
 }
 
 /* The first entry of a settled set. */
@@ -183,34 +180,33 @@ static inline void pes_drop_front(struct pes *p)
     }
 }
 
-/* Takes the earliest entry out of a small bucket, unless several have its time. */
+/* Takes the earliest entry out of a small bucket, unless others have its time. Arithmetic in place
+ * of branches: where the earliest stands cannot be predicted. */
 static inline bool pes_pick(struct pes_bucket *b, struct pes_entry *out)
 {
     struct pes_entry *items = b->items;
     uint64_t earliest = b->min, second = UINT64_MAX;
     size_t n = b->n, at = 0, n_earliest = 0;
     for (size_t i = 0; i < n; i++) {
-        bool is = items[i].time == earliest;
-        uint64_t other = is ? UINT64_MAX : items[i].time;
-        at = is ? i : at;
+        uint64_t time = items[i].time, is = time == earliest, other = time | (0 - is);
+        at += i * is;
         n_earliest += is;
         second = other < second ? other : second;
     }
     if (n_earliest > 1)
         return false;
     *out = items[at];
-    for (size_t i = at + 1; i < n; i++)
-        items[i - 1] = items[i];
+    for (size_t i = at; i + 1 < n; i++)
+        items[i] = items[i + 1];
     b->n = n - 1;
     b->min = second;
     return true;
 }
 
-/* Takes the first entry by (time, class, push) of a set that is not empty. False when memory is
+/* Takes the first entry by (time, class, push) of a set that is not empty. False when memory ran
  * out. */
 static inline bool pes_pop(struct pes *p, struct pes_entry *out)
 {
-    assert(p->n > 0);
     if (!p->due_mask) {
         unsigned level = pes_first_level(p), digit = pes_first_digit(p, level);
         struct pes_bucket *b = &p->buckets[level][digit];
@@ -218,7 +214,9 @@ static inline bool pes_pop(struct pes *p, struct pes_entry *out)
             *out = b->items[0];
             b->n = 0;
             b->min = UINT64_MAX;
-            pes_mark_empty(p, level, digit);
+            p->filled[level] &= p->filled[level] - 1;
+            if (!p->filled[level])
+                p->level_mask &= p->level_mask - 1;
             p->n--;
             return true;
         }
@@ -226,7 +224,8 @@ static inline bool pes_pop(struct pes *p, struct pes_entry *out)
             p->n--;
             return true;
         }
-        if (!pes_hand_out(p))
+        pes_hand_out(p);
+        if (p->failed)
             return false;
     }
     *out = pes_front(p);

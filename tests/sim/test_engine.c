@@ -413,14 +413,18 @@ Test(engine, out_of_memory_is_remembered)
     cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
     timer_id id, n = 0;
     enum hr_err err;
-    while ((err = engine_timer_new(w->e, EVENT_COMPLETE, log_letter, w, 'x', &id)) == HR_OK) {
+    while ((err = engine_timer_new(w->e, EVENT_COMPLETE, log_letter, w, 'x', &id)) == HR_OK)
         n++;
-        engine_schedule(w->e, id, SIM_HOUR);
-        engine_schedule(w->e, id, SIM_HOUR + id);
-    }
     cr_assert_eq(err, HR_NOMEM);
-    for (id = 0; engine_run(w->e, SIM_S) == HR_OK; id = (id + 1) % n)
-        engine_schedule(w->e, id, 2 * SIM_HOUR + id * SIM_S); /* leaves many buckets */
+    for (size_t size = 1 << 20; size >= 64; size /= 2) {
+        void *volatile rest; /* what is left; the process ends with this test */
+        do
+            rest = malloc(size);
+        while (rest);
+    }
+    for (id = 0; id < n && engine_run(w->e, SIM_S) == HR_OK; id++)
+        engine_schedule(w->e, id, SIM_DAY - (simtime_ns)id);
+    cr_assert_lt(id, n);
     cr_assert_eq(engine_run(w->e, SIM_S), HR_NOMEM);
     cr_assert_eq(engine_run(w->e, SIM_DAY), HR_NOMEM);
     cr_assert_not(engine_step(w->e, SIM_DAY));
