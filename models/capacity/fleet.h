@@ -138,6 +138,8 @@ struct reclaim_row {
     uint32_t victims;            /* leases newly evicted for it */
 };
 
+#define FLEET_KEEP UINT64_MAX
+
 struct claimant_ops {
     void *self;
     /* One scheduling pass: acquire or reclaim what waits. */
@@ -147,7 +149,8 @@ struct claimant_ops {
     /* The fleet takes the lease back: stop using it and call fleet_stop_at(l, t, checkpoint_ns)
      * with now <= t <= now + grace, before returning. */
     void (*evict)(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns);
-    /* GPU-nanoseconds of work that evicting it now would lose (victim choice). */
+    /* GPU-nanoseconds of work that evicting it now would lose (victim choice); FLEET_KEEP: it is
+     * not preemptible and never chosen. */
     uint64_t (*loss)(void *self, lease_id l, simtime_ns now);
     /* Smallest per-node share of any request that waits and that quota would admit; 0: none waits.
      */

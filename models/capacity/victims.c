@@ -1,7 +1,7 @@
 /* Which leases to evict so that a start finds its GPUs.
  *
- * Candidates are the held leases of claimants that quota lets the start take from, in the order of
- * the rule (ties: lower lease number):
+ * Candidates are the held leases of claimants that quota lets the start take from, those that are
+ * not preemptible left out, in the order of the rule (ties: lower lease number):
  *
  *   least-work-lost      work lost
  *   least-over-reclaim   GPUs, then work lost
@@ -119,7 +119,7 @@ static void collect(const struct need *n)
         const struct claimant_ops *ops = &f->claimants.items[i].ops;
         for (uint32_t s = f->claimants.items[i].first_held; s != NONE;) {
             const struct lease *l = &f->leases.items[s];
-            v->candidates[v->n++] = (struct candidate){
+            const struct candidate candidate = {
                 .loss = ops->loss ? ops->loss(ops->self, l->id, fleet_now(f)) : 0,
                 .since = l->since,
                 .id = l->id,
@@ -127,6 +127,8 @@ static void collect(const struct need *n)
                 .claimant = i,
                 .gpus = l->gpus,
             };
+            if (candidate.loss != FLEET_KEEP)
+                v->candidates[v->n++] = candidate;
             s = l->next;
         }
     }

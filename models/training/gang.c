@@ -63,6 +63,7 @@ bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
         .interval_ns = checkpoint_interval(&t->plan->checkpoint, row->gpus),
         .lease = LEASE_NONE,
         .timer = TIMER_NONE,
+        .preemptible = true,
     };
     at(t, *g)->row.first_start_ns = at(t, *g)->row.end_ns = SIM_NEVER;
     return true;
@@ -270,12 +271,14 @@ static bool saves_on_notice(const struct training *t, simtime_ns grace_ns)
 
 uint64_t gang_loss(const struct training *t, uint32_t g, simtime_ns now)
 {
+    const struct gang *gang = &t->gangs.items[g];
+    if (!gang->preemptible)
+        return FLEET_KEEP;
     if (saves_on_notice(t, fleet_grace_ns(t->fleet)))
         return 0;
-    const struct gang *gang = &t->gangs.items[g];
     struct progress p = progress(t, gang, now);
     u128 loss = (u128)(p.lost_work_ns + p.lost_save_ns) * gang->row.gpus;
-    return loss < UINT64_MAX ? (uint64_t)loss : UINT64_MAX;
+    return loss < FLEET_KEEP ? (uint64_t)loss : FLEET_KEEP - 1;
 }
 
 /* A save on notice keeps all the work up to now and ends the save that was under way; without one

@@ -40,6 +40,7 @@ static void submit(struct training *t, const struct job *job, simtime_ns now)
     if (!add_gang(t, &row, &g))
         return;
     struct gang *gang = &t->gangs.items[g];
+    gang->preemptible = job->preemptible;
     if (job->limit_ns != JOB_UNSET)
         gang->limit_ns = scaled(job->limit_ns, t->plan->work_factor);
     if (job->checkpoint_ns != JOB_UNSET) {

@@ -37,6 +37,7 @@ struct gang {
     lease_id lease;
     timer_id timer;
     enum gang_state state;
+    bool preemptible;
 };
 
 /* What a pass that could not start anything has seen: until it changes none can. */

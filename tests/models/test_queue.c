@@ -12,7 +12,7 @@
 #define JOB(at_s, gpus_, work_s)                                                                   \
     {                                                                                              \
         .submit_ns = (at_s)*SIM_S, .gpus = (gpus_), .work_ns = (work_s)*SIM_S,                     \
-        .limit_ns = JOB_UNSET, .checkpoint_ns = JOB_UNSET, .id = "j"                               \
+        .limit_ns = JOB_UNSET, .checkpoint_ns = JOB_UNSET, .preemptible = true, .id = "j"          \
     }
 #define TRACE(jobs)                                                                                \
     {                                                                                              \

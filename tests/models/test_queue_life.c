@@ -177,7 +177,8 @@ static void run_script(const struct script *s)
                       .min_gpus = GPUS,
                       .work_ns = s->work * SIM_S,
                       .limit_ns = JOB_UNSET,
-                      .checkpoint_ns = JOB_UNSET};
+                      .checkpoint_ns = JOB_UNSET,
+                      .preemptible = true};
     const struct job_trace trace = {&job, 1, 0};
     struct queue_plan queue = world_queue(&trace, GPUS);
     queue.checkpoint = (struct checkpoint_plan){
@@ -243,6 +244,41 @@ Test(queue_life, known_answer)
     cr_assert_eq(r.row.waiting_ns, 3 + 20 + 5 + 3);
     cr_assert_eq(r.row.end_ns, 77 + 10 + 8 + 20 + 8 + 6 + 45); /* 30 5 10 */
     cr_assert_eq(r.row.saving_ns, 15);
+}
+
+/* The taker wants all GPUs while one of two gangs is not preemptible: it takes the other one only,
+ * and gets nothing until the first has ended by itself. */
+Test(queue_life, a_gang_that_is_not_preemptible_is_never_taken)
+{
+    struct job jobs[2];
+    for (int i = 0; i < 2; i++)
+        jobs[i] = (struct job){.id = "j",
+                               .gpus = GPUS / 2,
+                               .min_gpus = GPUS / 2,
+                               .work_ns = 100 * SIM_S,
+                               .limit_ns = JOB_UNSET,
+                               .checkpoint_ns = JOB_UNSET,
+                               .preemptible = i == 1};
+    const struct job_trace trace = {jobs, 2, 0};
+    const struct queue_plan queue = world_queue(&trace, GPUS);
+    const struct take takes[] = {{10 * SIM_S, 20 * SIM_S, GPUS / 2}, {60 * SIM_S, SIM_S, GPUS}};
+    const struct world_plan plan = {
+        .nodes = 1,
+        .gpus_per_node = GPUS,
+        .reclaim = {VICTIM_YOUNGEST, 0, world_fixed(0), world_fixed(0)},
+        .queue = &queue,
+        .takes = takes,
+        .n_takes = 2,
+        .end_ns = 1000 * SIM_S,
+        .window_ns = WINDOW_S * SIM_S,
+    };
+    struct world w;
+    world_open(&w, &plan);
+    world_run(&w);
+    cr_assert_eq(world_row(&w, 0)->preemptions, 0);
+    cr_assert_eq(world_row(&w, 0)->end_ns, 100 * SIM_S);
+    cr_assert_geq(world_row(&w, 1)->preemptions, 1);
+    world_close(&w);
 }
 
 static uint64_t seconds(struct rng *rng, uint64_t max)

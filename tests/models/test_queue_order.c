@@ -155,6 +155,7 @@ static void draw_jobs(struct rng *rng, struct job *jobs, size_t n, uint32_t max_
             .work_ns = (1 + rng_below(rng, rng_below(rng, 2) ? 50 : 1000)) * SIM_S,
             .limit_ns = JOB_UNSET,
             .checkpoint_ns = JOB_UNSET,
+            .preemptible = true,
             .id = "j",
             .gpus = 1 + (uint32_t)rng_below(rng, rng_below(rng, 3) ? (max_gpus + 1) / 2 : max_gpus),
         };
@@ -402,6 +403,7 @@ Test(queue_order, a_hundred_thousand_waiting_jobs)
                                .work_ns = (60 + rng_below(&rng, 7200)) * SIM_S,
                                .limit_ns = JOB_UNSET,
                                .checkpoint_ns = JOB_UNSET,
+                               .preemptible = true,
                                .id = "j",
                                .gpus = sizes[rng_below(&rng, 8)]};
     }
