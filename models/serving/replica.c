@@ -105,6 +105,10 @@ static struct prompt_work take_chunks(struct replica *r, uint32_t n_eligible)
 
 static struct prompt_work take_prompts(struct replica *r, uint32_t n_eligible)
 {
+    if (r->n_batch + n_eligible == 0) {
+        r->batch_tail = 0;
+        return (struct prompt_work){0, 0};
+    }
     return is_chunked(r) ? take_chunks(r, n_eligible) : take_whole(r, n_eligible);
 }
 

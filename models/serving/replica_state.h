@@ -110,10 +110,7 @@ static inline void entry_free(struct replica *r, uint32_t entry)
 static inline void queue_push_back(struct replica *r, uint32_t entry)
 {
     r->entries[entry].next = ENTRY_NONE;
-    if (r->n_queue++ == 0)
-        r->queue_front = entry;
-    else
-        r->entries[r->queue_back].next = entry;
+    *(r->n_queue++ ? &r->entries[r->queue_back].next : &r->queue_front) = entry;
     r->queue_back = entry;
 }
 
