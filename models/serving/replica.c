@@ -53,6 +53,15 @@ static bool has_room(const struct replica *r, const struct entry *e, uint32_t n_
            kv + prompt_of(e) + 1 + n_holding + 1 <= r->config->kv_capacity_tokens;
 }
 
+/* The next of the queue enters the batch, with KV for its prompt and the token that completes it.
+ */
+static void hold(struct replica *r, uint32_t prompt)
+{
+    r->n_batch++;
+    r->batch_kv += prompt + 1;
+    r->kv_tokens += prompt + 1;
+}
+
 /* Prefill priority: admits up to n_eligible waiting prompts, whole, while they fit into a step. */
 static struct prompt_work take_whole(struct replica *r, uint32_t n_eligible)
 {
@@ -60,15 +69,14 @@ static struct prompt_work take_whole(struct replica *r, uint32_t n_eligible)
     uint32_t front = r->queue_front;
     while (r->n_batch < n_eligible) {
         const struct entry *e = &r->entries[front];
-        const uint64_t prompt = prompt_of(e);
+        const uint32_t prompt = prompt_of(e);
         if (r->n_batch > 0 && work.tokens + prompt > r->config->max_batched_tokens)
             break;
         if (!has_room(r, e, r->n_running + r->n_batch, r->kv_tokens))
             break;
-        r->n_batch++;
-        r->kv_tokens += prompt + 1;
+        hold(r, prompt);
         work.tokens += prompt;
-        work.squares += prompt * prompt;
+        work.squares += (uint64_t)prompt * prompt;
         front = e->next;
     }
     return work;
@@ -87,8 +95,7 @@ static struct prompt_work take_chunks(struct replica *r, uint32_t n_eligible)
         if (i >= r->n_batch) {
             if (!has_room(r, e, r->n_running + i, r->kv_tokens))
                 break;
-            r->n_batch = i + 1;
-            r->kv_tokens += prompt_of(e) + 1;
+            hold(r, prompt_of(e));
         }
         prompt = prompt_of(e);
         const uint32_t rest = prompt - start, q = rest < budget ? rest : budget;
@@ -121,7 +128,7 @@ static u128 square_ps(uint64_t f_fs, uint64_t squares)
 static uint64_t decode_ps(const struct replica *r)
 {
     const struct step_time *s = &r->config->step;
-    return s->a_ps + s->b_ps * r->n_running + s->c_ps * r->context_tokens;
+    return s->a_ps + s->b_ps * r->n_running + s->c_ps * (r->kv_tokens - r->batch_kv);
 }
 
 static void end_after(struct replica *r, u128 ps)
@@ -175,7 +182,7 @@ static void run_until(struct replica *r, uint32_t k)
 static void start_run(struct replica *r, simtime_ns now, bool evicted, bool late_head)
 {
     const uint32_t n = r->n_running;
-    uint32_t k = order_left(r, replica_order(r)[n - 1]);
+    uint32_t k = order_left(r, r->first);
     const uint64_t room = r->config->kv_capacity_tokens - r->kv_tokens;
     if ((uint64_t)k * n > room)
         k = (uint32_t)(room / n);
@@ -205,7 +212,6 @@ static void evict_running(struct replica *r, uint32_t i)
     struct entry *e = &r->entries[f.entry];
     e->request.generated_tokens = generated(r, f);
     r->kv_tokens -= prompt_of(e);
-    r->context_tokens -= prompt_of(e);
     order_remove(r, i);
     queue_push_front(r, f.entry);
 }
@@ -213,7 +219,8 @@ static void evict_running(struct replica *r, uint32_t i)
 /* The batch between two steps is one partly done prompt, already at the front of the queue. */
 static void evict_batch(struct replica *r)
 {
-    r->kv_tokens -= prompt_of(&r->entries[r->queue_front]) + 1;
+    r->kv_tokens -= r->batch_kv;
+    r->batch_kv = 0;
     r->n_batch = 0;
     r->batch_done = 0;
 }
@@ -297,21 +304,19 @@ static void finish(struct replica *r, uint32_t entry, simtime_ns now)
 
 static void decode(struct replica *r, uint32_t steps)
 {
-    const uint64_t tokens = (uint64_t)steps * r->n_running;
     r->steps_done += steps;
-    r->kv_tokens += tokens;
-    r->context_tokens += tokens;
+    r->kv_tokens += (uint64_t)steps * r->n_running;
 }
 
 static void finish_running(struct replica *r, simtime_ns now)
 {
     const struct finish *order = replica_order(r);
-    while (r->n_running && order_left(r, order[r->n_running - 1]) == 0) {
-        const uint32_t entry = order[--r->n_running].entry;
+    while (r->n_running && order_left(r, r->first) == 0) {
+        const uint32_t entry = r->first.entry;
         const struct replica_request *request = &r->entries[entry].request;
-        const uint64_t kv = (uint64_t)request->prompt_tokens + request->output_tokens;
-        r->kv_tokens -= kv;
-        r->context_tokens -= kv;
+        if (--r->n_running)
+            r->first = order[r->n_running - 1];
+        r->kv_tokens -= (uint64_t)request->prompt_tokens + request->output_tokens;
         finish(r, entry, now);
     }
 }
@@ -327,9 +332,9 @@ static void complete_prompts(struct replica *r, simtime_ns now)
         const uint32_t left = e->request.output_tokens - e->request.generated_tokens - 1;
         if (e->request.generated_tokens == 0)
             r->events.first_token(r->events.self, e->request.id, now);
+        r->batch_kv -= kv;
         if (left > 0) {
             order_insert(r, entry, left);
-            r->context_tokens += kv;
         } else {
             r->kv_tokens -= kv;
             finish(r, entry, now);
@@ -420,9 +425,11 @@ struct replica *replica_new(const struct replica_config *config,
                           .events = *events,
                           .next_ns = SIM_NEVER,
                           .queue_front = ENTRY_NONE,
-                          .free_entry = ENTRY_NONE,
                           .late_ns = SIM_NEVER};
-    return r;
+    if (replica_open(r))
+        return r;
+    free(r);
+    return NULL;
 }
 
 void replica_free(struct replica *r)

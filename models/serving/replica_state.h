@@ -52,22 +52,23 @@ struct finish {
 
 struct replica {
     simtime_ns next_ns;    /* when the present run or step ends, rounded up; SIM_NEVER when idle */
-    struct entry *entries; /* capacity of them; order lies behind them */
+    struct entry *entries; /* 2^log2_capacity of them; order lies behind them */
     const struct replica_config *config; /* the owner's */
     simtime_ns late_ns;
     uint32_t n_late;
     uint32_t queue_front, queue_back; /* ENTRY_NONE when empty */
     uint32_t n_queue, n_batch, n_running;
-    uint32_t capacity;
-    uint32_t free_entry;
+    uint32_t free_entry; /* list; ENTRY_NONE when full */
+    uint32_t batch_kv;   /* KV of the batch: prompt + generated + 1 each */
 
     struct decode_run run;
     simtime_ns at_ns; /* start of the present run or step */
     uint16_t at_ps, end_ps;
-    uint32_t phase;          /* enum phase */
-    uint64_t kv_tokens;      /* of running and batch; a batch request counts with its first token */
-    uint64_t context_tokens; /* of running alone: C */
-    uint32_t run_steps;      /* decode steps of the present run or step */
+    uint8_t phase; /* enum phase */
+    uint8_t log2_capacity;
+    struct finish first; /* copy of the last of order: what finishes next, without a look there */
+    uint64_t kv_tokens;  /* of running and batch */
+    uint32_t run_steps;  /* decode steps of the present run or step */
     uint32_t steps_done;
     uint32_t batch_done; /* prompt tokens done of the batch's front before this step */
     uint32_t batch_tail; /* of its back after this step; 0: complete */
@@ -78,7 +79,10 @@ struct replica {
     struct replica_events events;
 };
 
-/* Doubles the room; HR_NOMEM leaves everything as it was. */
+/* The first block of a new replica; false when memory is out. */
+bool replica_open(struct replica *r);
+
+/* Doubles the room; on an error everything is as it was. */
 enum hr_err replica_grow(struct replica *r);
 
 /* Empties queue and order: every entry is free. */
@@ -91,7 +95,7 @@ static inline struct boundary replica_at(const struct replica *r)
 
 static inline struct finish *replica_order(const struct replica *r)
 {
-    return (struct finish *)(void *)(r->entries + r->capacity);
+    return (struct finish *)(void *)(r->entries + ((size_t)1 << r->log2_capacity));
 }
 
 static inline uint32_t entry_take(struct replica *r)
@@ -144,7 +148,10 @@ static inline uint32_t order_left(const struct replica *r, struct finish f)
 static inline void order_insert(struct replica *r, uint32_t entry, uint32_t left)
 {
     struct finish *const order = replica_order(r);
+    const struct finish f = {r->steps_done + left, entry};
     uint32_t i = r->n_running++;
+    if (i == 0 || order_left(r, r->first) > left)
+        r->first = f;
     while (i >= ORDER_BLOCK && order_left(r, order[i - ORDER_BLOCK]) <= left) {
         i -= ORDER_BLOCK;
         struct finish block[ORDER_BLOCK];
@@ -153,14 +160,16 @@ static inline void order_insert(struct replica *r, uint32_t entry, uint32_t left
     }
     for (; i > 0 && order_left(r, order[i - 1]) <= left; i--)
         order[i] = order[i - 1];
-    order[i] = (struct finish){r->steps_done + left, entry};
+    order[i] = f;
 }
 
 static inline void order_remove(struct replica *r, uint32_t i)
 {
-    struct finish *place = replica_order(r) + i;
+    struct finish *const order = replica_order(r);
     r->n_running--;
-    memmove(place, place + 1, (r->n_running - i) * sizeof *place);
+    memmove(order + i, order + i + 1, (r->n_running - i) * sizeof *order);
+    if (r->n_running)
+        r->first = order[r->n_running - 1];
 }
 
 #endif
