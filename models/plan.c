@@ -38,6 +38,8 @@ static const char *service_fault(const struct plan *p, const struct service_plan
         return "a replica does not fit into a node";
     if (s->replica.max_num_seqs < 1 || s->replica.max_batched_tokens < 1)
         return "a replica runs no request";
+    if (!replica_valid(&s->replica))
+        return "the step times or the KV capacity of a replica are out of range";
     if (s->slo.n_objectives < 1 || s->slo.n_objectives > SLO_MAX_OBJECTIVES)
         return "a service has no objective, or too many";
     if (s->slo.window_ns == 0 || s->slo.start_ns != p->warmup_ns || s->slo.end_ns != p->horizon_ns)

@@ -405,19 +405,22 @@ size_t replica_take_all(struct replica *r, simtime_ns now, struct replica_reques
     return n;
 }
 
+bool replica_valid(const struct replica_config *config)
+{
+    const struct step_time *s = &config->step;
+    return s->a_ps <= MAX_STEP_PS && s->d_ps <= MAX_STEP_PS && s->floor_ps <= MAX_STEP_PS &&
+           s->b_ps <= MAX_REQUEST_PS && s->e_ps <= MAX_REQUEST_PS && s->c_ps <= MAX_CONTEXT_PS &&
+           s->f_fs <= MAX_SQUARE_FS && config->kv_capacity_tokens <= MAX_KV_TOKENS &&
+           config->max_num_seqs >= 1 && config->max_num_seqs <= MAX_REQUESTS &&
+           config->max_batched_tokens >= 1;
+}
+
 static_assert(sizeof(struct replica) == 192, "three cache lines, 64-byte aligned");
 
 struct replica *replica_new(const struct replica_config *config,
                             const struct replica_events *events)
 {
-    const struct step_time *s = &config->step;
-    assert(s->a_ps <= MAX_STEP_PS && s->d_ps <= MAX_STEP_PS && s->floor_ps <= MAX_STEP_PS);
-    assert(s->b_ps <= MAX_REQUEST_PS && s->e_ps <= MAX_REQUEST_PS);
-    assert(s->c_ps <= MAX_CONTEXT_PS && s->f_fs <= MAX_SQUARE_FS);
-    assert(config->kv_capacity_tokens <= MAX_KV_TOKENS);
-    assert(config->max_num_seqs >= 1 && config->max_num_seqs <= MAX_REQUESTS);
-    assert(config->max_batched_tokens >= 1);
-    (void)s;
+    assert(replica_valid(config));
     struct replica *r = aligned_alloc(64, sizeof *r);
     if (!r)
         return NULL;

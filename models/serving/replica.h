@@ -33,8 +33,8 @@
  *  - At one boundary running requests that finish are reported first, then the completed
  *    prompts, each in the order of admission.
  *
- * Limits, asserted: a, d, floor at most 1000 s; b, e 1 s; c 1 ms; f 1 ms; 1e9 tokens of KV; 1e6
- * sequences. A boundary beyond the clock (584 years) never comes.
+ * Limits (replica_valid): a, d, floor at most 1000 s; b, e 1 s; c 1 ms; f 1 ms; 1e9 tokens of KV;
+ * 1e6 sequences. A boundary beyond the clock (584 years) never comes.
  *
  * A replica knows nothing of the engine: its owner asks when it wants to be called and calls it
  * then. All memory is the replica's own and grows with what is in it. */
@@ -78,8 +78,11 @@ struct replica_events {
 
 struct replica; /* opaque; its first cache line is what replica_next and replica_submit touch */
 
-/* Keeps a reference to config, which its owner neither changes nor frees before the replica; copies
- * events. NULL when memory is out. */
+/* Within the limits above, at least one sequence and one token a step. */
+bool replica_valid(const struct replica_config *config);
+
+/* Keeps a reference to config, a valid one that its owner neither changes nor frees before the
+ * replica; copies events. NULL when memory is out. */
 struct replica *replica_new(const struct replica_config *config,
                             const struct replica_events *events);
 void replica_free(struct replica *r); /* accepts NULL */

@@ -251,6 +251,20 @@ Test(replica, take_all_before_the_boundary)
     replica_free(r);
 }
 
+Test(replica, valid)
+{
+    cr_expect(replica_valid(&ticking));
+    struct replica_config c = ticking;
+    c.kv_capacity_tokens = 1000000001;
+    cr_expect_not(replica_valid(&c));
+    c = ticking;
+    c.step.c_ps = 1000000001; /* more than 1 ms a token of context */
+    cr_expect_not(replica_valid(&c));
+    c = ticking;
+    c.max_num_seqs = 0;
+    cr_expect_not(replica_valid(&c));
+}
+
 Test(replica, fits)
 {
     cr_expect(replica_fits(&ticking, 12, 1));
