@@ -192,6 +192,7 @@ enum hr_err build_service(const struct build *b, const char *name, const struct 
         .quota = claim->quota,
         .gpus_per_replica = (uint32_t)s->tensor_parallel,
         .router = (enum router_kind)s->router,
+        .slow_start_ns = sim_time_from_s(s->slow_start_s),
         .drain_limit_ns = sim_time_from_s(s->drain_limit_s),
         .request_timeout_ns = isnan(s->timeout_s) ? SIM_NEVER : sim_time_from_s(s->timeout_s),
     };

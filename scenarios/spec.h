@@ -218,7 +218,7 @@ struct service_spec {
     struct slo_spec slo;
     struct autoscaler_spec autoscaler;
     struct cold_start_spec cold_start;
-    double drain_limit_s, timeout_s;
+    double slow_start_s, drain_limit_s, timeout_s;
 };
 extern const char *const precision_names[];
 enum { PRECISION_BF16, PRECISION_FP8, PRECISIONS };

@@ -161,6 +161,10 @@ static const struct field service_rows[] = {
                .fallback = "{ttft: {p99: 2s}, tpot: {p99: 100ms}}"),
     SPEC_TABLE(SERVICE, autoscaler, "autoscaler", "How many replicas it wants", &autoscaler),
     SPEC_TABLE(SERVICE, cold_start, "cold_start", "How long a new replica takes", &cold_start),
+    SPEC_TIME(SERVICE, slow_start_s, "slow_start",
+              "A replica that has become ready takes its full share of new requests after so long; "
+              "at once, least-outstanding routing floods it",
+              .max = 3600, .fallback = "0s"),
     SPEC_TIME(SERVICE, drain_limit_s, "drain_limit",
               "Requests in a replica that stops have so long to finish; the rest starts elsewhere "
               "[k8s_termination_grace_s]",

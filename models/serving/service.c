@@ -176,7 +176,7 @@ static bool dispatch(struct service *s, uint32_t id)
     enum hr_err err = replica_submit(u->replica, &request, now_of(s));
     if (err != HR_OK)
         service_fail(s, err);
-    router_update(s->router, number, replica_count(u->replica));
+    unit_tell_router(u);
     unit_resched(u);
     return true;
 }

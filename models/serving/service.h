@@ -3,7 +3,10 @@
  * Each replica is a lease of tp GPUs in one node. A new one goes through the cold start stages
  * (loading) to ready; scale-down, eviction and maintenance drain it: no new requests, those in it
  * finish for drain_limit, the rest returns to the head of the router with its arrival time and
- * recomputes. Serving counts the GPUs of min(ready, ceil(in_flight / safe_in_flight)) replicas. */
+ * recomputes. With a slow start a replica that has become ready counts to the router as if it held
+ * safe_in_flight requests more, sinking to none over the slow start: without one, least-outstanding
+ * routing sends it every arrival until it holds as many as the others. Serving counts the GPUs of
+ * min(ready, ceil(in_flight / safe_in_flight)) replicas. */
 #ifndef HEADROOM_MODELS_SERVING_SERVICE_H
 #define HEADROOM_MODELS_SERVING_SERVICE_H
 
@@ -25,6 +28,7 @@ struct service_plan {
     uint32_t initial_replicas;      /* UINT32_MAX: what the autoscaler wants for the first window */
     double safe_in_flight;          /* requests one replica carries at its safe rate, > 0 */
     struct dist cold_start[STAGES]; /* used from STAGE_SCHEDULE on */
+    simtime_ns slow_start_ns;       /* a ready replica takes its full share after it; 0: at once */
     simtime_ns drain_limit_ns;
     simtime_ns
         request_timeout_ns; /* waiting at the router longer than this: timed out; SIM_NEVER */

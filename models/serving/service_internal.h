@@ -27,10 +27,12 @@ struct unit {
     struct service *service;
     simtime_ns next; /* the replica's next boundary, as the timer step is set; SIM_NEVER: idle */
     timer_id step;
-    timer_id stage; /* end of the cold start, or of the drain limit */
+    timer_id stage; /* end of the cold start, steps of the slow start, end of the drain limit */
     lease_id lease;
     uint32_t number;
     enum unit_state state;
+    uint32_t handicap;   /* requests it counts to the router beyond those it holds: slow start */
+    simtime_ns ready_ns; /* when it became ready */
     simtime_ns stages_ns[STAGES]; /* of its cold start */
 };
 
@@ -109,6 +111,7 @@ void unit_ready(struct unit *u, simtime_ns now);
 void unit_drain(struct unit *u, simtime_ns now);
 void unit_abandon(struct unit *u); /* assembling: gives it up */
 void unit_resched(struct unit *u);
+void unit_tell_router(struct unit *u); /* what it holds has changed */
 void unit_granted(void *self, lease_id l, simtime_ns now);
 void unit_evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns);
 uint64_t unit_loss(void *self, lease_id l, simtime_ns now);

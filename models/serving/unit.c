@@ -2,6 +2,7 @@
 #include "models/serving/service_internal.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,13 +128,37 @@ static void complete_reclaim(struct unit *u, simtime_ns now)
         row->stage_ns[stage] = u->stages_ns[stage];
 }
 
+void unit_tell_router(struct unit *u)
+{
+    router_update(u->service->router, u->number, replica_count(u->replica) + u->handicap);
+}
+
+/* The handicap of a slow start sinks from safe_in_flight to none in equal steps of time. */
+static void slow_start(struct unit *u, simtime_ns now)
+{
+    enum { STEPS = 16 };
+    const struct service_plan *p = u->service->plan;
+    simtime_ns age = now - u->ready_ns;
+    u->handicap = 0;
+    if (age >= p->slow_start_ns)
+        return;
+    double left = 1 - (double)age / (double)p->slow_start_ns;
+    u->handicap = (uint32_t)ceil(p->safe_in_flight * left);
+    simtime_ns step = p->slow_start_ns / STEPS + 1;
+    engine_schedule(u->service->engine, u->stage, now + step);
+}
+
 void unit_ready(struct unit *u, simtime_ns now)
 {
     struct service *s = u->service;
     set_state(u, UNIT_READY);
     complete_reclaim(u, now);
     fleet_set_state(s->fleet, u->lease, GPU_HELD_IDLE);
-    enum hr_err err = router_add(s->router, u->number, 0);
+    u->ready_ns = now;
+    u->handicap = 0;
+    if (now > 0)
+        slow_start(u, now);
+    enum hr_err err = router_add(s->router, u->number, u->handicap);
     if (err != HR_OK)
         service_fail(s, err);
     service_capacity_changed(s);
@@ -175,6 +200,7 @@ static void leave_router(struct unit *u)
     if (u->state != UNIT_READY)
         return;
     router_remove(s->router, u->number);
+    engine_cancel(s->engine, u->stage);
 }
 
 void unit_drain(struct unit *u, simtime_ns now)
@@ -255,7 +281,7 @@ static void unit_step(void *ctx, uint32_t arg)
     uint32_t left = replica_count(u->replica);
     if (u->state == UNIT_READY) {
         if (left != before)
-            router_update(s->router, u->number, left);
+            unit_tell_router(u);
         unit_resched(u);
         if (s->waiting.n)
             service_flush(s);
@@ -266,7 +292,8 @@ static void unit_step(void *ctx, uint32_t arg)
     }
 }
 
-/* The end of the cold start, of the drain limit, or of an eviction's grace. */
+/* The end of the cold start, a step of the slow start, the end of the drain limit or of an
+ * eviction's grace. */
 static void unit_stage(void *ctx, uint32_t arg)
 {
     (void)arg;
@@ -275,6 +302,9 @@ static void unit_stage(void *ctx, uint32_t arg)
     simtime_ns now = engine_now(s->engine);
     if (u->state == UNIT_LOADING) {
         unit_ready(u, now);
+    } else if (u->state == UNIT_READY) {
+        slow_start(u, now);
+        unit_tell_router(u);
     } else if (u->lease != LEASE_NONE) {
         unit_end(u, now);
     } else {
