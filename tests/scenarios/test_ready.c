@@ -85,7 +85,7 @@ Test(ready, one_fleet_is_the_fleet_question)
     for (int i = STAGE_SCHEDULE; i < STAGES; i++)
         chain_s += dist_mean_s(&c->cold_start[i]);
     cr_assert_float_eq(chain_s, 152, 1e-9);
-    cr_assert_eq(c->autoscaler.buffer_replicas, 4);
+    cr_assert_eq(c->autoscaler.buffer_replicas, 5);
     uint32_t least = UINT32_MAX, most = 0;
     for (size_t i = 0; i < p.queues[0].jobs->n; i++) {
         uint32_t gpus = p.queues[0].jobs->rows[i].gpus;
