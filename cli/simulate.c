@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "sim/vec.h"
+#include "traces/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,24 @@ static int run_columns(const struct simulate_options *o, struct columns *c, cons
     return code;
 }
 
+/* One line a trace on stderr: a run says what it was fed. `check` prints the whole report. */
+static void say_traces(const struct columns *c)
+{
+    size_t n;
+    const struct scenario_trace *traces = scenario_traces(c->scenarios.items[0], &n);
+    uint32_t gpus = fleet_plan_gpus(&c->sources.items[0].plan->fleet);
+    for (size_t i = 0; i < n; i++) {
+        const struct trace_report *r = traces[i].report;
+        fprintf(stderr, "%s: %s: %llu rows read, %llu kept, %.4g h", traces[i].owner, r->path,
+                (unsigned long long)r->rows_read, (unsigned long long)r->rows_kept,
+                sim_time_to_s(r->span_ns) / 3600);
+        if (r->yields == TRACE_JOBS)
+            fprintf(stderr, ", offers %.0f%% of the fleet",
+                    trace_offered_load(r, gpus).share * 100);
+        fputc('\n', stderr);
+    }
+}
+
 /* What would fail at the end is said before the work begins. */
 static enum hr_err check_outputs(const struct simulate_options *o, const char *output,
                                  struct diags *diags)
@@ -158,6 +177,8 @@ int simulate(enum simulate_kind kind, const struct simulate_options *o,
     int code = command_report(err, &diags);
     diags_fini(&diags);
     diags_init(&diags);
+    if (code == EXIT_MET)
+        say_traces(&columns);
     if (code == EXIT_MET)
         code = run_columns(o, &columns, output, &rows, &diags);
     csv_rows_abort(&rows);
