@@ -100,7 +100,7 @@ typedef bool pes_keep_fn(const void *ctx, uint64_t tag);
 static inline void pes_filter(const struct pes *p, pes_keep_fn *keep, const void *ctx)
 {
     (void)p, (void)keep, (void)ctx;
-    assert(!"nothing is stale where nothing is moved");
+    assert(false); /* nothing is stale where nothing is moved */
 }
 
 #include "sim/engine.c"
