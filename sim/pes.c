@@ -40,6 +40,17 @@ void pes_append_full(struct pes *p, struct pes_bucket *b, struct pes_entry e)
     b->items[b->n++] = e;
 }
 
+/* base is the time popped last, or less: no entry is earlier unless the owner's clock is. */
+void pes_spill(struct pes *p)
+{
+    size_t n = p->n_few;
+    p->n_few = 0;
+    if (p->few[n - 1].time < p->base)
+        p->base = p->few[n - 1].time;
+    while (n > 0)
+        pes_place(p, p->few[--n]);
+}
+
 /* Asks for what an entry will touch: its slot, or what its slot points to. */
 static inline void prefetch(const struct pes_slots *slots, struct pes_entry e, bool follow)
 {
@@ -119,7 +130,11 @@ static void filter_bucket(struct pes_bucket *b, size_t from, pes_keep_fn *keep, 
 
 void pes_filter(struct pes *p, pes_keep_fn *keep, const void *ctx)
 {
-    p->n = 0;
+    size_t n_few = 0;
+    for (size_t i = 0; i < p->n_few; i++)
+        if (keep(ctx, p->few[i].tag))
+            p->few[n_few++] = p->few[i];
+    p->n = p->n_few = n_few;
     p->due_mask = p->level_mask = 0;
     for (unsigned c = 0; c < PES_CLASSES; c++) {
         struct pes_bucket *b = &p->due[c];

@@ -3,8 +3,8 @@
  *
  *     base           a time that no entry is earlier than
  *     due[c]         entries with time = base of class c, first in first out
- *     buckets[l][d]  entries whose highest hexadecimal digit that differs from base's is number l
- * (0 is the lowest) and has the value d, in push order
+ *     buckets[l][d]  entries whose highest hexadecimal digit that differs from base's is
+ *                    number l (0 is the lowest) and has the value d, in push order
  *
  *     base  0x00000001f03a       0x00000001f03a  due
  *                                0x00000001f03c  buckets[0][c]
@@ -22,6 +22,9 @@
  * Entries with equal times are always in one place, in push order, because the buckets that receive
  * a hand-out were empty before it; equal times at the front are handed out, to the lists by class.
  * So the order is exactly (time, class, push).
+ *
+ * A set of at most eight entries is kept as a sorted array instead, and spills into the buckets
+ * when a ninth comes; it returns when the buckets have run empty.
  *
  * An entry is never taken from the middle: its owner gives the slot another tag, and drops the old
  * entry when it surfaces. Each bucket knows its smallest time, stale entries included, so pes_next
@@ -43,6 +46,7 @@ enum {
     PES_DIGITS = 1 << PES_DIGIT_BITS,
     PES_LEVELS = 64 / PES_DIGIT_BITS,
     PES_SMALL = 8, /* a first bucket of at most this many is not handed out */
+    PES_FEW = 8,   /* a whole set of at most this many is a sorted array */
 };
 
 struct pes_entry {
@@ -69,9 +73,11 @@ struct pes {
     uint32_t level_mask;         /* bit l: some bucket of level l is not empty */
     uint32_t filled[PES_LEVELS]; /* bit d of filled[l]: buckets[l][d] is not empty */
     size_t n, max_n;             /* entries now, and the most there were, stale ones included */
-    bool failed; /* memory ran out: entries are missing, nothing more can be popped */
+    size_t n_few; /* entries in few; while there are any, the rest of the set is empty */
+    bool failed;  /* memory ran out: entries are missing, nothing more can be popped */
     struct pes_slots slots;
-    size_t due_head[PES_CLASSES]; /* due[c].items before it are popped */
+    size_t due_head[PES_CLASSES];  /* due[c].items before it are popped */
+    struct pes_entry few[PES_FEW]; /* the earliest last */
     struct pes_bucket due[PES_CLASSES];
     struct pes_bucket buckets[PES_LEVELS][PES_DIGITS];
 };
@@ -92,6 +98,7 @@ void pes_fini(struct pes *p);
 /* Cold paths of the inline functions below. */
 void pes_append_full(struct pes *p, struct pes_bucket *b, struct pes_entry e);
 void pes_push_before_base(struct pes *p, struct pes_entry e);
+void pes_spill(struct pes *p);
 void pes_hand_out(struct pes *p);
 
 static inline void pes_append(struct pes *p, struct pes_bucket *b, struct pes_entry e)
@@ -121,13 +128,34 @@ static inline void pes_place(struct pes *p, struct pes_entry e)
     pes_append(p, b, e);
 }
 
+/* Sorts an entry into the few, behind those of its time and class. */
+static inline void pes_insert(struct pes *p, struct pes_entry e)
+{
+    size_t i = p->n_few++;
+    for (; i > 0; i--) {
+        struct pes_entry other = p->few[i - 1];
+        if (other.time > e.time ||
+            (other.time == e.time && pes_class(other.tag) > pes_class(e.tag)))
+            break;
+        p->few[i] = other;
+    }
+    p->few[i] = e;
+}
+
 /* Adds an entry. A time before base (possible only after stale entries were popped beyond the
  * owner's clock) first moves base back. */
 static inline void pes_push(struct pes *p, uint64_t time, uint64_t tag)
 {
     struct pes_entry e = {time, tag};
+    bool only_few = p->n == p->n_few;
     p->n++;
     p->max_n = p->n > p->max_n ? p->n : p->max_n;
+    if (only_few && p->n_few < PES_FEW) {
+        pes_insert(p, e);
+        return;
+    }
+    if (p->n_few > 0)
+        pes_spill(p);
     if (__builtin_expect(time < p->base, 0))
         pes_push_before_base(p, e);
     else
@@ -148,6 +176,8 @@ static inline unsigned pes_first_digit(const struct pes *p, unsigned level)
 /* A time no entry is earlier than, exact unless the earliest is stale; UINT64_MAX when empty. */
 static inline uint64_t pes_next(const struct pes *p)
 {
+    if (p->n_few)
+        return p->few[p->n_few - 1].time;
     if (p->due_mask)
         return p->base;
     if (!p->level_mask)
@@ -159,21 +189,27 @@ static inline uint64_t pes_next(const struct pes *p)
 /* Makes the earliest entries due. Not empty. */
 static inline void pes_settle(struct pes *p)
 {
-    if (!p->due_mask)
+    if (!p->n_few && !p->due_mask)
         pes_hand_out(p);
 }
 
 /* The first entry of a settled set. */
 static inline struct pes_entry pes_front(const struct pes *p)
 {
+    if (p->n_few)
+        return p->few[p->n_few - 1];
     unsigned c = (unsigned)__builtin_ctz(p->due_mask);
     return p->due[c].items[p->due_head[c]];
 }
 
 static inline void pes_drop_front(struct pes *p)
 {
-    unsigned c = (unsigned)__builtin_ctz(p->due_mask);
     p->n--;
+    if (p->n_few) {
+        p->base = p->few[--p->n_few].time;
+        return;
+    }
+    unsigned c = (unsigned)__builtin_ctz(p->due_mask);
     if (++p->due_head[c] == p->due[c].n) {
         p->due_head[c] = p->due[c].n = 0;
         p->due_mask &= p->due_mask - 1;
@@ -207,7 +243,7 @@ static inline bool pes_pick(struct pes_bucket *b, struct pes_entry *out)
  * out. */
 static inline bool pes_pop(struct pes *p, struct pes_entry *out)
 {
-    if (!p->due_mask) {
+    if (!p->n_few && !p->due_mask) {
         unsigned level = pes_first_level(p), digit = pes_first_digit(p, level);
         struct pes_bucket *b = &p->buckets[level][digit];
         if (b->n == 1) {
