@@ -11,8 +11,13 @@
  *     an arrival joins              the first boundary later than it, if it has room there
  *
  * In a run n is constant and KV grows, so a head of the queue that has no room at the first
- * boundary it could join has none at the later ones: it costs no event until a request finishes or
- * is evicted. After an eviction the head is another, and the next boundary looks again. */
+ * boundary it could join has none at the later ones: it costs no event until a request finishes.
+ * Nor has one that was just evicted: it would need the very tokens that overflowed.
+ *
+ * Chunked, a prompt is left partly done only by a step whose budget of max_batched_tokens - n it
+ * used up. Those that step completed took a token each, so n is below max_batched_tokens after it
+ * too, and the prompt goes on at once: there is no run of decode steps with a partly done prompt.
+ */
 #include "models/serving/replica_state.h"
 
 #include <assert.h>
@@ -106,7 +111,7 @@ static struct prompt_work take_chunks(struct replica *r, uint32_t n_eligible)
         start = 0;
         front = e->next;
     }
-    r->batch_tail = end < prompt || work.tokens == 0 ? end : 0;
+    r->batch_tail = end < prompt ? end : 0;
     return work;
 }
 
@@ -150,18 +155,10 @@ static void start_step(struct replica *r, const struct prompt_work *work)
         end_after(r, s->d_ps + prompts > s->floor_ps ? s->d_ps + prompts : s->floor_ps);
 }
 
-/* The head of those that wait: behind the batch, which is at most one request between steps. */
-static uint32_t waiting_head(const struct replica *r)
-{
-    return r->n_batch ? r->entries[r->queue_front].next : r->queue_front;
-}
-
 /* Would the head of the queue be admitted k steps into the present run? */
 static bool joins_after(const struct replica *r, uint32_t k)
 {
-    if (is_chunked(r) && r->n_running >= r->config->max_batched_tokens)
-        return false;
-    return has_room(r, &r->entries[waiting_head(r)], r->n_running + r->n_batch,
+    return has_room(r, &r->entries[r->queue_front], r->n_running,
                     r->kv_tokens + (uint64_t)k * r->n_running);
 }
 
@@ -179,8 +176,9 @@ static void run_until(struct replica *r, uint32_t k)
     end_after(r, run_ps(&r->run, k));
 }
 
-static void start_run(struct replica *r, simtime_ns now, bool evicted, bool late_head)
+static void start_run(struct replica *r, simtime_ns now, bool late_head)
 {
+    assert(r->n_batch == 0);
     const uint32_t n = r->n_running;
     uint32_t k = order_left(r, r->first);
     const uint64_t room = r->config->kv_capacity_tokens - r->kv_tokens;
@@ -191,8 +189,6 @@ static void start_run(struct replica *r, simtime_ns now, bool evicted, bool late
     r->run.growth_ps = r->config->step.c_ps * n;
     if (late_head)
         k = join_step(r, now, k);
-    else if (evicted && joins_after(r, 1))
-        k = 1;
     run_until(r, k);
 }
 
@@ -274,7 +270,7 @@ static void plan(struct replica *r, simtime_ns now)
     if (work.tokens > 0)
         start_step(r, &work);
     else if (r->n_running > 0)
-        start_run(r, now, evicted, waiting > 0 && waiting == n_late);
+        start_run(r, now, waiting > 0 && waiting == n_late);
     else if (waiting > 0)
         start_idle(r, now);
     else {
@@ -370,7 +366,7 @@ enum hr_err replica_submit(struct replica *r, const struct replica_request *requ
     r->late_ns = now;
     if (r->phase == PHASE_IDLE) {
         start_idle(r, now);
-    } else if (r->phase == PHASE_DECODE && r->n_queue - r->n_batch == 1) {
+    } else if (r->phase == PHASE_DECODE && r->n_queue == 1) {
         uint32_t k = join_step(r, now, r->run_steps);
         if (k < r->run_steps)
             run_until(r, k);
