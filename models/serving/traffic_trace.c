@@ -12,12 +12,14 @@
  * while g is at its maximum nothing is drawn. Both are decided in order of arrival, "partial"
  * first.
  *
- * The next request of each copy stands in a loser tree: the winner in node 0, and in node i >= 1
- * the loser of the match between the subtrees 2 i and 2 i + 1, the leaves being nodes n_leaves and
- * up. Taking the winner replays one path. Copies stand in their order from left to right, so equal
- * times go to the lower copy without comparing numbers: whoever comes from the right must be
- * strictly earlier. A node is 16 bytes and all there is per copy, 32 at most with the padding to a
- * power of two; the time of a row in the run follows from the row before, by integers.
+ * The copies are merged a stretch of time at a time. The requests of a stretch are gathered copy
+ * by copy, put into buckets of equal width by a counting sort, and the few that share a bucket
+ * sorted by insertion; both keep the order of gathering among equal times, so these go to the lower
+ * copy. A stretch is as long as makes about one request a copy (512 at least) on average: a copy
+ * then costs one look at its next time a stretch, read in order. A stretch that holds more than
+ * there is room for is halved; down to one nanosecond, in which the order of gathering is the order
+ * of play, and it is taken in parts. So memory is fixed when the source is made, and the time of a
+ * row in the run follows from the row before, by integers.
  *
  * A time of the trace becomes one of the source by one division by the speed, rounded to the
  * nearest nanosecond; at speed 1 it is untouched. */
@@ -26,44 +28,45 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define MAX_COPIES (UINT32_C(1) << 31)
-#define MAX_PERIOD 4e18            /* ns */
-#define WHOLE      1e-9            /* a fraction of a copy smaller than this is none */
-#define NO_REQUEST (SIM_NEVER - 1) /* of a leaf without a copy; one more must not wrap */
+#define MAX_COPIES  (UINT32_C(1) << 31)
+#define MAX_PERIOD  4e18 /* ns */
+#define WHOLE       1e-9 /* a fraction of a copy smaller than this is none */
+#define MIN_BUCKETS 1024
+#define MAX_BUCKETS 65536 /* with more copies than that, less than a request a copy and stretch */
+#define ROOM        4     /* requests there is room for, per bucket */
 
+/* A request of a copy. */
 struct candidate {
     simtime_ns at_ns;
-    uint64_t who; /* copy << 32 | row */
+    uint32_t copy, row;
 };
 
-static uint32_t copy_of(struct candidate c)
-{
-    return (uint32_t)(c.who >> 32);
-}
-
-static uint32_t row_of(struct candidate c)
-{
-    return (uint32_t)c.who;
-}
-
-static struct candidate candidate(simtime_ns at, uint32_t copy, uint32_t row)
-{
-    return (struct candidate){at, (uint64_t)copy << 32 | row};
-}
+/* A stretch [lo, hi) of the run and its requests. */
+struct stretch {
+    simtime_ns lo, hi;
+    uint32_t from;              /* the first copy that has not been asked yet */
+    uint32_t n, taken;          /* requests in it, and of them given out */
+    uint32_t n_buckets;         /* power of two */
+    unsigned bucket_bits;       /* a bucket is 2^bucket_bits ns wide */
+    struct candidate *gathered; /* owned; [ROOM * n_buckets] */
+    struct candidate *sorted;   /* owned; the same */
+    uint32_t *ends;             /* owned; [n_buckets]: requests in a bucket, then where it ends */
+};
 
 struct trace_source {
     const struct request *rows;
     uint32_t n_rows;
     uint32_t n_copies;
-    uint32_t n_leaves;     /* power of two */
     uint32_t partial_copy; /* the thinned one; UINT32_MAX: none */
     double partial;        /* share of its requests that is kept */
     double speed;
     simtime_ns period_ns; /* as played */
     simtime_ns end_ns;
     double factor_max;
-    struct candidate *tree; /* owned; [n_leaves] */
+    struct candidate *next; /* owned; [n_copies] */
+    struct stretch stretch;
     struct traffic_factor_cursor factor;
     struct rng partial_stream, thin_stream;
 };
@@ -99,42 +102,106 @@ static struct candidate first_request(const struct trace_source *s, uint32_t cop
             hi = middle;
     }
     if (lo == s->n_rows)
-        return candidate(s->period_ns - offset + row_time(s, 0), copy, 0);
-    return candidate(row_time(s, lo) - offset, copy, lo);
+        return (struct candidate){s->period_ns - offset + row_time(s, 0), copy, 0};
+    return (struct candidate){row_time(s, lo) - offset, copy, lo};
 }
 
-static struct candidate next_request(const struct trace_source *s, struct candidate c)
+/* From a row of a copy to its next one. */
+static simtime_ns gap_after(const struct trace_source *s, uint32_t row)
 {
-    uint32_t row = row_of(c);
-    if (row + 1 < s->n_rows) {
-        c.at_ns += row_time(s, row + 1) - row_time(s, row);
-        c.who++;
-    } else {
-        c.at_ns += s->period_ns - row_time(s, row) + row_time(s, 0);
-        c.who -= row;
-    }
-    return c;
+    if (row + 1 < s->n_rows)
+        return row_time(s, row + 1) - row_time(s, row);
+    return s->period_ns - row_time(s, row) + row_time(s, 0);
 }
 
-/* Plays from a leaf up to the root without branches on times: which of two copies is earlier is a
- * coin toss in every match. */
-static void replay(struct trace_source *s, struct candidate c)
+/* Gathers the requests of [lo, hi) from copy number from on; false when there is no room. */
+static bool gather(struct trace_source *s)
 {
-    for (uint32_t node = s->n_leaves + copy_of(c); node > 1; node >>= 1) {
-        struct candidate *other = &s->tree[node >> 1];
-        uint64_t lost = -(uint64_t)(other->at_ns < c.at_ns + (node & 1));
-        uint64_t at = (c.at_ns ^ other->at_ns) & lost, who = (c.who ^ other->who) & lost;
-        c.at_ns ^= at;
-        c.who ^= who;
-        other->at_ns ^= at;
-        other->who ^= who;
+    struct stretch *w = &s->stretch;
+    struct candidate *to = w->gathered + w->n;
+    const struct candidate *const end = w->gathered + (size_t)ROOM * w->n_buckets;
+    uint32_t *const ends = w->ends, copy = w->from;
+    const simtime_ns lo = w->lo, hi = w->hi;
+    const unsigned bits = w->bucket_bits;
+    for (; copy < s->n_copies && to < end; copy++) {
+        struct candidate c = s->next[copy];
+        for (; c.at_ns < hi && to < end; to++) {
+            *to = c;
+            ends[(c.at_ns - lo) >> bits]++;
+            c.at_ns += gap_after(s, c.row);
+            c.row = c.row + 1 < s->n_rows ? c.row + 1 : 0;
+        }
+        s->next[copy] = c;
+        if (c.at_ns < hi)
+            break;
     }
-    s->tree[0] = c;
+    w->n = (uint32_t)(to - w->gathered);
+    w->from = copy;
+    return copy == s->n_copies;
+}
+
+/* Puts what was gathered back where it came from. */
+static void put_back(struct trace_source *s)
+{
+    struct stretch *w = &s->stretch;
+    while (w->n > 0) {
+        const struct candidate c = w->gathered[--w->n];
+        s->next[c.copy] = c;
+    }
+    w->from = 0;
+}
+
+static void sort(struct stretch *w)
+{
+    struct candidate *const sorted = w->sorted;
+    uint32_t *const ends = w->ends, n = w->n, end = 0;
+    for (uint32_t b = 0; b < w->n_buckets; b++) {
+        const uint32_t in_bucket = ends[b];
+        ends[b] = end;
+        end += in_bucket;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct candidate c = w->gathered[i];
+        sorted[ends[(c.at_ns - w->lo) >> w->bucket_bits]++] = c;
+    }
+    for (uint32_t i = 1; i < n; i++) {
+        const struct candidate c = sorted[i];
+        uint32_t to = i;
+        for (; to > 0 && sorted[to - 1].at_ns > c.at_ns; to--)
+            sorted[to] = sorted[to - 1];
+        sorted[to] = c;
+    }
+}
+
+/* Goes on to the next stretch with a request in it; false at the end. */
+static bool next_stretch(struct trace_source *s)
+{
+    struct stretch *w = &s->stretch;
+    w->n = w->taken = 0;
+    while (w->n == 0) {
+        if (w->from == s->n_copies) {
+            w->lo = w->hi;
+            w->from = 0;
+        }
+        if (w->lo >= s->end_ns)
+            return false;
+        const simtime_ns length = (simtime_ns)w->n_buckets << w->bucket_bits;
+        if (w->from == 0)
+            w->hi = s->end_ns - w->lo > length ? w->lo + length : s->end_ns;
+        memset(w->ends, 0, w->n_buckets * sizeof *w->ends);
+        while (!gather(s) && w->hi - w->lo > 1) {
+            put_back(s);
+            memset(w->ends, 0, w->n_buckets * sizeof *w->ends);
+            w->hi = w->lo + (w->hi - w->lo) / 2;
+        }
+    }
+    sort(w);
+    return true;
 }
 
 static bool kept(struct trace_source *s, const struct candidate *c)
 {
-    if (copy_of(*c) == s->partial_copy && rng_uniform(&s->partial_stream) >= s->partial)
+    if (c->copy == s->partial_copy && rng_uniform(&s->partial_stream) >= s->partial)
         return false;
     return traffic_factor_keeps(&s->factor, c->at_ns, s->factor_max, &s->thin_stream);
 }
@@ -142,15 +209,15 @@ static bool kept(struct trace_source *s, const struct candidate *c)
 static bool trace_next(void *self, struct request *out)
 {
     struct trace_source *s = self;
+    struct stretch *w = &s->stretch;
     for (;;) {
-        struct candidate c = s->tree[0];
-        if (c.at_ns >= s->end_ns)
+        if (w->taken == w->n && !next_stretch(s))
             return false;
-        replay(s, next_request(s, c));
-        if (!kept(s, &c))
+        const struct candidate *c = &w->sorted[w->taken++];
+        if (!kept(s, c))
             continue;
-        *out = s->rows[row_of(c)];
-        out->arrival_ns = c.at_ns;
+        *out = s->rows[c->row];
+        out->arrival_ns = c->at_ns;
         return true;
     }
 }
@@ -161,7 +228,10 @@ static void trace_free(void *self)
     if (s == NULL)
         return;
     traffic_factor_close(&s->factor);
-    free(s->tree);
+    free(s->next);
+    free(s->stretch.gathered);
+    free(s->stretch.sorted);
+    free(s->stretch.ends);
     free(s);
 }
 
@@ -178,46 +248,41 @@ static enum hr_err count_copies(struct trace_source *s, double copies)
     s->n_copies = (uint32_t)whole;
     if (s->partial >= WHOLE && s->partial <= 1 - WHOLE)
         s->partial_copy = s->n_copies++;
-    s->n_leaves = 1;
-    while (s->n_leaves < s->n_copies)
-        s->n_leaves *= 2;
     return HR_OK;
 }
 
-/* The matches below a node, first to last; returns their winner. */
-static struct candidate play(struct trace_source *s, const struct candidate *leaves, uint32_t node)
-{
-    if (node >= s->n_leaves) {
-        uint32_t copy = node - s->n_leaves;
-        return copy < s->n_copies ? leaves[copy] : candidate(NO_REQUEST, copy, 0);
-    }
-    struct candidate left = play(s, leaves, 2 * node), right = play(s, leaves, 2 * node + 1);
-    bool right_wins = right.at_ns < left.at_ns;
-    s->tree[node] = right_wins ? left : right;
-    return right_wins ? right : left;
-}
-
-static enum hr_err place_copies(struct trace_source *s, uint64_t seed, uint32_t replication,
-                                const char *entity)
+static void place_copies(struct trace_source *s, uint64_t seed, uint32_t replication,
+                         const char *entity)
 {
     struct rng copies, turn;
     rng_init(&copies, seed, replication, entity, "copies");
     rng_init(&turn, seed, replication, entity, "offset");
     simtime_ns turned = replication > 0 ? rng_below(&turn, s->period_ns) : 0;
-    struct candidate *leaves = calloc((size_t)s->n_copies + 1, sizeof *leaves);
-    s->tree = calloc(s->n_leaves, sizeof *s->tree);
-    if (leaves == NULL || s->tree == NULL) {
-        free(leaves);
-        return HR_NOMEM;
-    }
     for (uint32_t i = 0; i < s->n_copies; i++) {
         simtime_ns offset = i > 0 ? rng_below(&copies, s->period_ns) : 0;
         offset += offset < s->period_ns - turned ? turned : turned - s->period_ns;
-        leaves[i] = first_request(s, i, offset);
+        s->next[i] = first_request(s, i, offset);
     }
-    s->tree[0] = play(s, leaves, 1);
-    free(leaves);
-    return HR_OK;
+}
+
+/* Buckets as many as copies, each as wide as the mean gap or less, by a factor of two at most. */
+static enum hr_err stretch_init(struct trace_source *s)
+{
+    struct stretch *w = &s->stretch;
+    w->n_buckets = MIN_BUCKETS;
+    while (w->n_buckets < s->n_copies && w->n_buckets < MAX_BUCKETS)
+        w->n_buckets *= 2;
+    double gap = (double)s->period_ns / ((double)s->n_rows * fmax(s->n_copies, 1));
+    const simtime_ns longest = s->end_ns / w->n_buckets;
+    while ((double)(UINT64_C(2) << w->bucket_bits) <= gap &&
+           UINT64_C(2) << w->bucket_bits <= longest)
+        w->bucket_bits++;
+    w->from = s->n_copies;
+    w->gathered = calloc((size_t)ROOM * w->n_buckets, sizeof *w->gathered);
+    w->sorted = calloc((size_t)ROOM * w->n_buckets, sizeof *w->sorted);
+    w->ends = calloc(w->n_buckets, sizeof *w->ends);
+    s->next = calloc((size_t)s->n_copies + 1, sizeof *s->next);
+    return w->gathered && w->sorted && w->ends && s->next ? HR_OK : HR_NOMEM;
 }
 
 static enum hr_err trace_init(struct trace_source *s, const struct traffic_plan *p, uint64_t seed,
@@ -238,7 +303,9 @@ static enum hr_err trace_init(struct trace_source *s, const struct traffic_plan 
     TRY(traffic_factor_open(&s->factor, p));
     rng_init(&s->partial_stream, seed, replication, entity, "partial");
     rng_init(&s->thin_stream, seed, replication, entity, "thin");
-    return place_copies(s, seed, replication, entity);
+    TRY(stretch_init(s));
+    place_copies(s, seed, replication, entity);
+    return HR_OK;
 }
 
 enum hr_err traffic_trace_new(const struct traffic_plan *p, uint64_t seed, uint32_t replication,

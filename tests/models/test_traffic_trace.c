@@ -163,6 +163,26 @@ Test(traffic_trace, agrees_with_a_sorted_list)
     free(t.rows);
 }
 
+/* Thousands of rows at one instant, thousands within a microsecond, and an hour of nothing: more in
+ * a moment than a source keeps at hand. */
+Test(traffic_trace, agrees_with_a_sorted_list_of_crowds)
+{
+    enum { N = 12000 };
+    struct request_trace t = {.rows = calloc(N, sizeof *t.rows), .n = N};
+    for (uint32_t i = 0; i < N; i++) {
+        simtime_ns at = i < 6000 ? 0 : i < 11000 ? SIM_S + i / 10 : SIM_HOUR + i * SIM_MS;
+        t.rows[i] = (struct request){at, i + 1, 1};
+        t.span_ns = at;
+    }
+    simtime_ns period = t.span_ns + (t.span_ns * 2 + N - 1) / (2 * (N - 1));
+    const double scales[] = {1, 2, 4.5};
+    for (size_t i = 0; i < COUNT(scales); i++) {
+        struct traffic_plan p = plan_of(&t, scales[i], true);
+        compare(&p, period, 2 * period);
+    }
+    free(t.rows);
+}
+
 Test(traffic_trace, agrees_with_a_sorted_list_at_other_speeds)
 {
     struct request_trace t = make_trace(50, 1000, 2);
