@@ -307,6 +307,21 @@ Test(pes, filtering_keeps_the_order)
     }
 }
 
+Test(pes, filtering_few)
+{
+    for (uint64_t n = 0; n < 12; n++)
+        for (uint64_t dropped = 0; dropped < 4; dropped++) {
+            struct pair p;
+            pair_init(&p);
+            for (uint64_t i = 0; i < n; i++)
+                pair_push(&p, 100 - i % 4, (unsigned)(i % 2));
+            filter_both(&p, dropped);
+            pair_push(&p, 98, 0);
+            pair_drain(&p);
+            pair_fini(&p);
+        }
+}
+
 Test(pes, counts_the_largest_set)
 {
     struct pair p;
