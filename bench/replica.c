@@ -154,7 +154,7 @@ static int play_once(const struct replica_config *config, uint32_t n, const stru
         uint64_t sum = 0;
         for (uint32_t i = 0; i < n; i++)
             sum += replica_events_processed(replicas[i]);
-        *events = (double)sum / (double)tally.done;
+        *events = (double)sum / REQUESTS;
     }
     free_all(replicas, n, &tree);
     return failed;
