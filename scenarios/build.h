@@ -15,7 +15,6 @@ struct loaded_trace {
     struct request_trace requests;
     struct job_trace list;
     struct trace_report report;
-    bool load_said; /* a warning of its offered load stands in the diagnostics */
 };
 
 struct loaded_traces {

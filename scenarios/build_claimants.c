@@ -111,10 +111,35 @@ struct load {
     uint64_t tpot_ns; /* of the objective */
 };
 
+/* As many requests as run at a time: the KV cache holds so many at their full length, which is
+ * what a request that is found running has on average when lengths vary as in chat (CV 1). */
+static uint32_t most_running(const struct load *l)
+{
+    double in_cache = floor((double)l->replica->kv_capacity_tokens / (l->prompt + l->output));
+    return (uint32_t)fmax(1, fmin(in_cache, l->replica->max_num_seqs));
+}
+
 static double rate_at(const struct load *l, uint64_t tpot_ns, double *in_flight)
 {
-    return perf_safe_rate(&l->replica->step, l->prompt, l->output, tpot_ns,
-                          l->replica->max_num_seqs, in_flight);
+    return perf_safe_rate(&l->replica->step, l->prompt, l->output, tpot_ns, most_running(l),
+                          in_flight);
+}
+
+/* Above what a replica bears its queue grows although the autoscaler is content. */
+static void warn_of_target(const struct build *b, const struct service_spec *s,
+                           const struct load *l, double highest_per_s)
+{
+    double rate = s->autoscaler.target_rate_per_s, in_flight = s->autoscaler.target_in_flight;
+    if (rate > highest_per_s)
+        check_say(b->check, DIAG_WARNING, s->autoscaler.at, "target_rate", NULL,
+                  "target_rate: a replica bears about %.3g requests a second within its TPOT "
+                  "objective, max_num_seqs and KV cache; above it falls behind",
+                  highest_per_s);
+    if (in_flight > most_running(l))
+        check_say(b->check, DIAG_WARNING, s->autoscaler.at, "target_in_flight", NULL,
+                  "target_in_flight: a replica runs about %u requests at a time, by max_num_seqs "
+                  "and KV cache; those above it wait",
+                  most_running(l));
 }
 
 /* The target, given or worked out, and the safe number in flight that goes with it. */
@@ -133,6 +158,7 @@ static enum hr_err build_target(const struct build *b, const struct service_spec
                   "looser objective");
         return HR_INPUT;
     }
+    warn_of_target(b, s, &load, highest);
     if (isnan(target))
         target = highest * TARGET_SHARE;
     out->autoscaler.metric = by_count ? SCALER_IN_FLIGHT : SCALER_REQUEST_RATE;
@@ -235,17 +261,17 @@ static enum hr_err build_backlog(const struct build *b, const struct backlog_spe
     return HR_OK;
 }
 
-/* Once a trace: jobs that hardly touch the fleet, or more than it can ever do. A backlog fills what
- * the jobs leave. */
+/* Jobs that hardly touch the fleet, or more than it can ever do. A backlog fills what the jobs
+ * leave; a list that is replayed once ends. */
 static void warn_of_load(const struct build *b, const struct training_spec *t,
-                         struct loaded_trace *trace)
+                         const struct loaded_trace *trace)
 {
     struct trace_report offered = trace->report;
     offered.gpu_hours *= t->jobs.work_factor * t->jobs.speed;
     struct trace_load load = trace_offered_load(&offered, (double)b->check->fleet_gpus);
-    if (trace->load_said || !load.warning || (load.share < 1 && t->backlog.at))
+    bool expected = load.share < 1 ? t->backlog.at != NULL : !t->jobs.loop;
+    if (!load.warning || expected)
         return;
-    trace->load_said = true;
     check_say(b->check, DIAG_WARNING, t->at, "jobs", NULL, "jobs: a load of %.0f %%: %s",
               100 * load.share, load.warning);
 }

@@ -65,7 +65,7 @@ static const struct field autoscaler_rows[] = {
     SPEC_ROW(
         SCALER, target_in_flight, "target_in_flight", FIELD_NUMBER,
         "Requests in flight per replica that it aims at; without either target the rate is 85 % "
-        "of the highest that keeps TPOT in its objective",
+        "of the highest within the TPOT objective, `max_num_seqs` and the KV cache",
         .above = true, .max = 1e6),
     SPEC_TIME(SCALER, period_s, "period", "Between decisions [hpa_sync_s]", .min = 0.1,
               .max = 86400, .fallback = "15s"),

@@ -100,12 +100,28 @@ static char *cut_source(const char *source, uint32_t column, uint32_t *caret)
     return cut;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* The same fact may be met once for each design and each column of a comparison. */
+static bool is_said(const struct diags *d, struct diag_place at, const char *text)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        const struct diag *item = &d->items[i];
+        if (item->line == at.line && item->column == at.column && is_same_text(item->text, text) &&
+            is_same_text(item->file, at.file))
+            return true;
+    }
+    return false;
+}
+
 void diags_add(struct diags *d, enum diag_level level, struct diag_place at, const char *source,
                const char *nearest, const char *format, ...)
 {
     d->n_errors += level == DIAG_ERROR;
-    d->n_warnings += level == DIAG_WARNING;
-    if (d->n >= KEPT_ITEMS)
+    if (level == DIAG_ERROR && d->n >= KEPT_ITEMS)
         return;
     char text[TEXT_BYTES];
     va_list args;
@@ -114,6 +130,11 @@ void diags_add(struct diags *d, enum diag_level level, struct diag_place at, con
     va_end(args);
     if (n >= TEXT_BYTES)
         memcpy(text + TEXT_BYTES - 4, "...", 4);
+    if (level != DIAG_ERROR && is_said(d, at, text))
+        return;
+    d->n_warnings += level == DIAG_WARNING;
+    if (d->n >= KEPT_ITEMS)
+        return;
     struct diag item = {
         .level = level,
         .file = copy_text(at.file),

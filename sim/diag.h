@@ -43,7 +43,8 @@ struct diags {
 void diags_init(struct diags *d);
 void diags_fini(struct diags *d); /* accepts a zeroed struct */
 
-/* Adds one; source and nearest may be NULL. Over-long source lines are cut around the column.
+/* Adds one; source and nearest may be NULL. Over-long source lines are cut around the column. A
+ * warning or note that stands there already, with the same words at the same place, counts once.
  * Never fails: without memory the text is lost but the count is right. */
 void diags_add(struct diags *d, enum diag_level level, struct diag_place at, const char *source,
                const char *nearest, const char *format, ...) __attribute__((format(printf, 6, 7)));

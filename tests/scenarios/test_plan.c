@@ -309,8 +309,60 @@ Test(plan, default_target_and_safe_in_flight)
                  HR_OK);
     cr_assert_eq(c.safe_in_flight, fmax(measured, 1));
     scenario_free(s);
+    c = set_one("services.chat.kv_capacity=1000", &s).services[0]; /* 9 of 110 tokens */
+    highest = perf_safe_rate(&c.replica.step, 100, 10, 100 * SIM_MS, 9, &in_flight);
+    cr_assert_float_eq(c.autoscaler.target, 0.85 * highest, 1e-9);
+    scenario_free(s);
+    c = set_one("services.chat.kv_capacity=100", &s).services[0]; /* less than one */
+    highest = perf_safe_rate(&c.replica.step, 100, 10, 100 * SIM_MS, 1, &in_flight);
+    cr_assert_float_eq(c.autoscaler.target, 0.85 * highest, 1e-9);
+    scenario_free(s);
     c = set_one("services.chat.safe_in_flight=17.5", &s).services[0];
     cr_assert_eq(c.safe_in_flight, 17.5);
+    scenario_free(s);
+}
+
+/* What is said of a target when two designs are planned. */
+static char *said_of_target(const char *set)
+{
+    struct diags d;
+    struct scenario *s;
+    struct plan p;
+    char *text = kit_replace(kit_small, "  shared:\n", "  shared:\n  more: shared\n");
+    diags_init(&d);
+    cr_assert_eq(scenario_load_text("test.yaml", text, strlen(text), &set, 1, &d, &s), HR_OK);
+    for (size_t i = 0; i < scenario_n_designs(s); i++)
+        cr_assert_eq(scenario_plan(s, scenario_design(s, i), &d, &p), HR_OK);
+    char *said = kit_printed(&d);
+    scenario_free(s);
+    diags_fini(&d);
+    free(text);
+    return said;
+}
+
+Test(plan, a_target_that_no_replica_bears_is_warned_of_once)
+{
+    struct scenario *s = kit_load(kit_small, NULL, 0);
+    struct service_plan c = kit_plan(s, NULL).services[0];
+    char set[64];
+    snprintf(set, sizeof set, "services.chat.autoscaler.target_rate=%.9greq/s",
+             1.01 / 0.85 * c.autoscaler.target);
+    char *said = said_of_target(set);
+    const char *start = "--set: warning: target_rate: a replica bears about";
+    cr_assert(strncmp(said, start, strlen(start)) == 0, "%s", said);
+    cr_assert_null(strstr(said + strlen(start), "warning"), "%s", said);
+    free(said);
+    snprintf(set, sizeof set, "services.chat.autoscaler.target_rate=%.9greq/s",
+             0.99 / 0.85 * c.autoscaler.target);
+    said = said_of_target(set);
+    cr_assert_str_empty(said, "%s", said);
+    free(said);
+    said = said_of_target("services.chat.autoscaler.target_in_flight=257");
+    cr_assert(strstr(said, "target_in_flight: a replica runs about 256 requests"), "%s", said);
+    free(said);
+    said = said_of_target("services.chat.autoscaler.target_in_flight=256");
+    cr_assert_str_empty(said, "%s", said);
+    free(said);
     scenario_free(s);
 }
 
@@ -718,7 +770,7 @@ static char *said_of_load(const char *fleet, const char *queue)
     char text[1024];
     snprintf(text, sizeof text,
              "scenario: x\nhorizon: 2d\nfleet: {nodes: %s}\ndesigns: {shared: , more: shared}\n"
-             "training:\n  research: {jobs: %s%s}\n",
+             "training:\n  research: {jobs: {trace: %s, loop: %s}\n",
              fleet, VENUS, queue);
     diags_init(&d);
     cr_assert_eq(scenario_load_text(HERE, text, strlen(text), NULL, 0, &d, &s), HR_OK);
@@ -732,19 +784,22 @@ static char *said_of_load(const char *fleet, const char *queue)
 
 Test(plan, a_load_far_from_the_fleet_is_warned_of_once)
 {
-    char *said = said_of_load("32", "");
+    char *said = said_of_load("32", "yes}");
     cr_assert_str_empty(said, "%s", said);
     free(said);
-    said = said_of_load("8", "");
+    said = said_of_load("8", "yes}");
     const char *place = "test.yaml:6:20: warning: jobs: a load of 300 %: ";
     char *first = strstr(said, place);
     cr_assert(first, "%s", said);
     cr_assert_null(strstr(first + strlen(place), "warning"), "%s", said);
     free(said);
-    said = said_of_load("1000", "");
+    said = said_of_load("8", "no}");
+    cr_assert_str_empty(said, "a list that is replayed once ends: %s", said);
+    free(said);
+    said = said_of_load("1000", "yes}");
     cr_assert(strstr(said, "warning: jobs: a load of 2 %: the jobs offer under 5 %"), "%s", said);
     free(said);
-    said = said_of_load("1000", ", backlog: {gangs: [8]}");
+    said = said_of_load("1000", "yes}, backlog: {gangs: [8]}");
     cr_assert_str_empty(said, "a backlog fills what the jobs leave: %s", said);
     free(said);
 }

@@ -122,6 +122,23 @@ Test(diag, keeps_a_hundred_and_counts_the_rest)
     diags_fini(&d);
 }
 
+Test(diag, keeps_a_warning_once_and_every_error)
+{
+    struct diags d;
+    diags_init(&d);
+    const struct diag_place here = {"f", 1, 1}, there = {"g", 1, 1};
+    for (int i = 0; i < 3; i++) {
+        diags_add(&d, DIAG_WARNING, here, NULL, NULL, "odd");
+        diags_add(&d, DIAG_WARNING, there, NULL, NULL, "odd");
+        diags_add(&d, DIAG_NOTE, here, NULL, NULL, "so");
+        diags_add(&d, DIAG_ERROR, here, NULL, NULL, "bad");
+    }
+    cr_assert_eq(d.n_warnings, 2);
+    cr_assert_eq(d.n_errors, 3);
+    cr_assert_eq(d.n, 6);
+    diags_fini(&d);
+}
+
 Test(diag, sorts_by_place_and_keeps_the_order_of_equals)
 {
     struct diags d = {0};
