@@ -119,7 +119,6 @@ static struct quota quota(uint64_t floor, uint64_t ceiling, uint64_t lend, int32
                           .ceiling_gpus = (uint32_t)ceiling,
                           .lend_gpus = (uint32_t)lend,
                           .priority = priority,
-                          .weight = 1,
                           .may_reclaim = may_reclaim};
 }
 
@@ -178,10 +177,7 @@ static struct quota explicit_quota(const struct preset_run *r, const struct quot
                   (unsigned long long)q->floor);
     if (q->priority != (double)(int32_t)q->priority)
         check_say(r->c, DIAG_ERROR, q->at, "priority", NULL, "priority: must be a whole number");
-    struct quota out =
-        quota(q->floor, ceiling, lend, (int32_t)q->priority, (enum may_reclaim)q->may_reclaim);
-    out.weight = q->weight;
-    return out;
+    return quota(q->floor, ceiling, lend, (int32_t)q->priority, (enum may_reclaim)q->may_reclaim);
 }
 
 static void explicit_quotas(const struct preset_run *r)

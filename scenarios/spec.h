@@ -64,7 +64,7 @@ struct reclaim_spec {
 struct quota_spec {
     const void *at;
     uint64_t floor, borrow, lend;
-    double priority, weight;
+    double priority;
     int may_reclaim;
 };
 

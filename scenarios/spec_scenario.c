@@ -78,8 +78,6 @@ static const struct field quota_rows[] = {
              .unit = UNIT_GPU),
     SPEC_ROW(QUOTA, priority, "priority", FIELD_NUMBER, "The higher is served first",
              .min = -1000000, .max = 1000000, .fallback = "0"),
-    SPEC_ROW(QUOTA, weight, "weight", FIELD_NUMBER, "Share among equals", .above = true,
-             .fallback = "1"),
     SPEC_WORD(QUOTA, may_reclaim, "may_reclaim",
               "What it may take back: nothing, up to its floor, or from any borrower of lower "
               "priority up to its ceiling",

@@ -60,7 +60,6 @@ struct quota {
     uint32_t ceiling_gpus; /* floor + borrow */
     uint32_t lend_gpus;    /* of the floor, what others may use while it is idle */
     int32_t priority;
-    double weight;
     enum may_reclaim may_reclaim;
 };
 

@@ -12,7 +12,7 @@ static const struct node_group nodes[] = {{"n", "h100-sxm", 5, 2}};
     }
 #define CHAT(scaler, first)                                                                        \
     {                                                                                              \
-        .name = "chat", .model = "m", .quota = {0, 10, 0, 1, 1, RECLAIM_LOWER_PRIORITY},           \
+        .name = "chat", .model = "m", .quota = {0, 10, 0, 1, RECLAIM_LOWER_PRIORITY},              \
         .gpus_per_replica = 2, .autoscaler = scaler, .initial_replicas = first,                    \
         .safe_in_flight = 10,                                                                      \
         .cold_start = {[STAGE_SCHEDULE] = FIXED(5),                                                \

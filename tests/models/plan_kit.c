@@ -76,7 +76,7 @@ struct service_plan kit_service(const char *name, const struct request_trace *tr
     struct service_plan s = {
         .name = name,
         .model = "kit",
-        .quota = {.floor_gpus = gpus * replicas, .ceiling_gpus = gpus * replicas, .weight = 1},
+        .quota = {.floor_gpus = gpus * replicas, .ceiling_gpus = gpus * replicas},
         .gpus_per_replica = gpus,
         .replica = {.step = kit_step_time(),
                     .prefill = PREFILL_CHUNKED,
@@ -116,7 +116,7 @@ struct queue_plan kit_queue(const char *name, const struct job_trace *jobs, uint
 {
     return (struct queue_plan){
         .name = name,
-        .quota = {.ceiling_gpus = fleet_gpus, .weight = 1},
+        .quota = {.ceiling_gpus = fleet_gpus},
         .backfill = BACKFILL_NONE,
         .estimate = ESTIMATE_EXACT,
         .estimate_factor = 1,

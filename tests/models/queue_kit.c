@@ -89,7 +89,6 @@ static void taker_open(struct world *w)
     t->held = calloc(p->n_takes + 1, sizeof *t->held);
     const struct quota quota = {.ceiling_gpus = p->nodes * p->gpus_per_node,
                                 .priority = 100,
-                                .weight = 1,
                                 .may_reclaim = RECLAIM_LOWER_PRIORITY};
     const struct claimant_ops ops = {t,          taker_schedule, taker_granted, taker_evict,
                                      taker_loss, taker_share,    NULL};
@@ -109,7 +108,7 @@ struct queue_plan world_queue(const struct job_trace *jobs, uint32_t gpus)
 {
     return (struct queue_plan){
         .name = "train",
-        .quota = {.ceiling_gpus = gpus, .weight = 1},
+        .quota = {.ceiling_gpus = gpus},
         .estimate_factor = 1,
         .placement = SHAPE_ANY,
         .jobs = jobs,

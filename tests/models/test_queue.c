@@ -201,7 +201,6 @@ Test(queue, takes_back_its_floor)
                                  .ceiling_gpus = 8,
                                  .lend_gpus = 6,
                                  .priority = 5,
-                                 .weight = 1,
                                  .may_reclaim = RECLAIM_FLOOR};
     queue.restart_load = world_fixed(3 * SIM_S);
     queue.restart_init = world_fixed(4 * SIM_S);

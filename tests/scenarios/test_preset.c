@@ -37,7 +37,6 @@ static void quota_is(const struct quota *q, uint32_t floor, uint32_t ceiling, ui
     cr_expect_eq(q->lend_gpus, lend, "lend %u", q->lend_gpus);
     cr_expect_eq(q->priority, priority, "priority %d", q->priority);
     cr_expect_eq(q->may_reclaim, may_reclaim);
-    cr_expect_eq(q->weight, 1);
 }
 
 Test(preset, separate)
