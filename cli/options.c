@@ -72,22 +72,37 @@ static bool store(const struct option *o, const char *value, void *target)
     return false;
 }
 
+/* The option of a word, and the value that is part of it (--name=value, -nVALUE) or NULL. */
+static const struct option *split(const struct option *table, size_t n, const char *word,
+                                  const char **value)
+{
+    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    *value = equals ? equals + 1 : NULL;
+    const struct option *o = find(table, n, word, equals ? (size_t)(equals - word) : strlen(word));
+    if (!o && word[1] != '-' && word[2]) {
+        o = find(table, n, word, 2);
+        *value = word + 2;
+        if (o && o->kind == OPTION_FLAG)
+            o = NULL;
+    }
+    return o;
+}
+
 /* One option word and, where it takes one, its value; *i is moved to the last word used. */
 static bool read_option(const struct option *table, size_t n, int argc, char **argv, int *i,
                         void *target)
 {
-    const char *word = argv[*i], *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
-    size_t len = equals ? (size_t)(equals - word) : strlen(word);
-    const struct option *o = find(table, n, word, len);
+    const char *word = argv[*i], *value;
+    const struct option *o = split(table, n, word, &value);
     if (!o)
         return unknown(table, n, word);
     if (o->kind == OPTION_FLAG) {
-        if (equals)
+        if (value)
             fprintf(stderr, "headroom: %s takes no value\n", o->name);
-        return !equals && store(o, NULL, target);
+        return !value && store(o, NULL, target);
     }
-    if (equals)
-        return store(o, equals + 1, target);
+    if (value)
+        return store(o, value, target);
     if (*i + 1 >= argc) {
         fprintf(stderr, "headroom: %s needs a value: %s\n", o->name, o->value);
         return false;

@@ -37,8 +37,8 @@ struct operands {
 };
 
 /* Reads argv[1..] into target (already holding the defaults) and operands. False: what is wrong has
- * been written to stderr, with the nearest right name. "--" ends the options; "--name=value" works.
- */
+ * been written to stderr, with the nearest right name. "--" ends the options; "--name=value" and
+ * "-nVALUE" work. */
 bool options_read(const struct option *table, size_t n, int argc, char **argv, void *target,
                   struct operands *operands);
 

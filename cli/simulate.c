@@ -8,6 +8,7 @@
 #include "analysis/result_json.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
+#include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "sim/vec.h"
 #include "traces/trace.h"
@@ -149,17 +150,6 @@ static void say_traces(const struct columns *c)
     }
 }
 
-/* What would fail at the end is said before the work begins. */
-static enum hr_err check_outputs(const struct simulate_options *o, const char *output,
-                                 struct diags *diags)
-{
-    if (output)
-        TRY(atomic_file_check(output, o->force, diags));
-    if (o->csv)
-        TRY(atomic_file_check(o->csv, o->force, diags));
-    return HR_OK;
-}
-
 int simulate(enum simulate_kind kind, const struct simulate_options *o,
              const struct operands *operands)
 {
@@ -170,7 +160,7 @@ int simulate(enum simulate_kind kind, const struct simulate_options *o,
     enum hr_err err = columns_build(&columns, kind, o, operands, &diags);
     const char *output = err == HR_OK ? output_of(o, &columns) : NULL;
     if (err == HR_OK)
-        err = check_outputs(o, output, &diags);
+        err = outputs_check(o, output, &columns, &diags);
     if (err == HR_OK && (o->requests || o->events))
         err = csv_rows_open(&rows, columns.sources.items[0].plan, o->requests, o->events, o->force,
                             &diags);

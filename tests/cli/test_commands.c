@@ -112,6 +112,31 @@ Test(commands, rows_are_whole_files)
     expect("$H run " RAMP " --no-output --requests q.csv", 2);
 }
 
+Test(commands, outputs_never_replace_inputs_or_each_other)
+{
+    expect("cp " RAMP
+           " my.yaml && cp my.yaml before && printf "
+           "'submit_s,duration_s,gpus\\n0,60,1\\n' >jobs.csv && cp jobs.csv jobs.before",
+           0);
+    expect("$H run ./my.yaml -f -o my.yaml", 2);
+    has(r.err, "my.yaml: error: is the scenario");
+    expect("$H run my.yaml -f --set 'training.research={jobs: jobs.csv}' --csv ./jobs.csv", 2);
+    has(r.err, "is a trace of the scenario");
+    expect("$H run my.yaml --no-output -f --requests q.csv --events ./q.csv", 2);
+    has(r.err, "./q.csv: error: is given for two outputs");
+    expect("touch q.csv && $H run my.yaml --no-output -f --requests q.csv --csv ./q.csv", 2);
+    expect("cmp my.yaml before && cmp jobs.csv jobs.before", 0);
+}
+
+Test(commands, short_options_take_values_with_and_without_a_blank)
+{
+    expect("$H run " RAMP " -r1 -j1 -oa.h5 >a || test $? = 3", 0);
+    expect("$H run " RAMP " -r 1 -j 1 -o b.h5 >b || test $? = 3", 0);
+    expect("cmp a.h5 b.h5 && cmp a b", 0);
+    expect("$H run " RAMP " -fx", 2);
+    has(r.err, "unknown option '-fx'");
+}
+
 Test(commands, an_interrupted_run_exits_4)
 {
     expect("$H compare " RAMP
