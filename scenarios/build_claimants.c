@@ -121,8 +121,10 @@ static uint32_t most_running(const struct load *l)
 
 static double rate_at(const struct load *l, uint64_t tpot_ns, double *in_flight)
 {
-    return perf_safe_rate(&l->replica->step, l->prompt, l->output, tpot_ns, most_running(l),
-                          in_flight);
+    struct step_time step = l->replica->step;
+    if (l->replica->prefill == PREFILL_CHUNKED)
+        step.d_ps = step.floor_ps = 0; /* chunks ride in decode steps */
+    return perf_safe_rate(&step, l->prompt, l->output, tpot_ns, most_running(l), in_flight);
 }
 
 /* Above what a replica bears its queue grows although the autoscaler is content. */

@@ -294,14 +294,22 @@ Test(plan, autoscaler)
     scenario_free(s);
 }
 
+static double safe_rate(const struct replica_config *c, double prompt, double output,
+                        uint64_t tpot_ns, uint32_t most, double *in_flight)
+{
+    struct step_time step = c->step;
+    cr_assert_eq(c->prefill, PREFILL_CHUNKED);
+    step.d_ps = step.floor_ps = 0;
+    return perf_safe_rate(&step, prompt, output, tpot_ns, most, in_flight);
+}
+
 /* Without a target: 85 % of the highest rate within the TPOT objective; and what a replica holds at
  * that rate. */
 Test(plan, default_target_and_safe_in_flight)
 {
     struct scenario *s = kit_load(kit_small, NULL, 0);
     struct service_plan c = kit_plan(s, NULL).services[0];
-    double in_flight,
-        highest = perf_safe_rate(&c.replica.step, 100, 10, 100 * SIM_MS, 256, &in_flight);
+    double in_flight, highest = safe_rate(&c.replica, 100, 10, 100 * SIM_MS, 256, &in_flight);
     cr_assert_float_eq(c.autoscaler.target, 0.85 * highest, 1e-9);
     cr_assert_lt(c.safe_in_flight, in_flight);
     double measured;
@@ -310,11 +318,11 @@ Test(plan, default_target_and_safe_in_flight)
     cr_assert_eq(c.safe_in_flight, fmax(measured, 1));
     scenario_free(s);
     c = set_one("services.chat.kv_capacity=1000", &s).services[0]; /* 9 of 110 tokens */
-    highest = perf_safe_rate(&c.replica.step, 100, 10, 100 * SIM_MS, 9, &in_flight);
+    highest = safe_rate(&c.replica, 100, 10, 100 * SIM_MS, 9, &in_flight);
     cr_assert_float_eq(c.autoscaler.target, 0.85 * highest, 1e-9);
     scenario_free(s);
     c = set_one("services.chat.kv_capacity=100", &s).services[0]; /* less than one */
-    highest = perf_safe_rate(&c.replica.step, 100, 10, 100 * SIM_MS, 1, &in_flight);
+    highest = safe_rate(&c.replica, 100, 10, 100 * SIM_MS, 1, &in_flight);
     cr_assert_float_eq(c.autoscaler.target, 0.85 * highest, 1e-9);
     scenario_free(s);
     c = set_one("services.chat.safe_in_flight=17.5", &s).services[0];
