@@ -215,9 +215,11 @@ void explain_answer(struct text *t, const struct summary *s, const struct verdic
         text_add(t, "%s, the only one of %u designs that meets every objective",
                  label(s, v->choice), s->n_columns);
     } else {
-        text_add(t, "%s: it meets every objective, as %s%u of %u designs, and has ",
-                 label(s, v->choice), v->n_meeting == s->n_columns ? "all " : "", v->n_meeting,
-                 s->n_columns);
+        text_add(t, "%s: it meets every objective, as do ", label(s, v->choice));
+        if (v->n_meeting == s->n_columns)
+            text_add(t, "all %u designs, and has ", s->n_columns);
+        else
+            text_add(t, "%u of %u designs, and has ", v->n_meeting, s->n_columns);
         add_rank(t, s, v->choice);
     }
     text_add(t, ".");

@@ -87,7 +87,7 @@ Test(verdict, all_meet)
     verdict_fini(&v);
     char *text = flat(report_of(&e, false));
     expect_in(text,
-              "ANSWER separate: it meets every objective, as all 2 of 2 designs, and has the "
+              "ANSWER separate: it meets every objective, as do all 2 designs, and has the "
               "lowest cost per useful GPU-hour ($2.50). Against shared it gains 4.5 GPU-hours "
               "of training (+81.8%)");
     expect_in(text, "$0.26 less per useful GPU-hour");
