@@ -74,8 +74,9 @@ static double limit_gpus(const struct plan *p, const struct service_plan *s)
     return floor(most / per_replica) * per_replica;
 }
 
-static enum hr_err response_of(const struct digest *d, uint32_t service, double *response_s)
+static enum hr_err scan_response(struct digest *d, uint32_t service)
 {
+    struct ramp_facts *f = &d->ramps[service];
     const struct run_results *r = d->results;
     struct durations mine = {0};
     enum hr_err err = HR_OK;
@@ -87,11 +88,12 @@ static enum hr_err response_of(const struct digest *d, uint32_t service, double 
         err = durations_add(&mine, t) ? HR_OK : HR_NOMEM;
     }
     durations_sort(&mine);
-    *response_s = durations_quantile_s(&mine, 0.99);
+    f->n_reclaims = (double)mine.n;
+    f->response_s = durations_quantile_s(&mine, 0.99);
     if (mine.n == 0) {
-        *response_s = 0;
+        f->response_s = 0;
         for (int s = STAGE_SCHEDULE; s < STAGES; s++)
-            *response_s += dist_mean_s(&d->plan->services[service].cold_start[s]);
+            f->response_s += dist_mean_s(&d->plan->services[service].cold_start[s]);
     }
     vec_free(&mine);
     return err;
@@ -136,7 +138,7 @@ static enum hr_err scan_ramp(struct digest *d, uint32_t service)
     const struct service_plan *s = &d->plan->services[service];
     struct ramp_facts *f = &d->ramps[service];
     struct ramp ramp;
-    TRY(response_of(d, service, &f->response_s));
+    TRY(scan_response(d, service));
     TRY(ramp_init(&ramp, s, &d->results->services[service], d->measured_s));
     double per_replica = s->gpus_per_replica;
     f->peak_gpus = ramp_peak(&ramp);

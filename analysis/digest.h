@@ -28,6 +28,7 @@ struct ramp_facts {
     double held_gpus;            /* what it holds whatever the demand */
     double response_s; /* from demand above capacity to ready: p99 over its reclaims, detection
                           included; without reclaims the mean cold start */
+    double n_reclaims; /* its reclaims that became ready */
     double rise_gpus;  /* largest rise of demand within response_s */
     double safe_buffer_gpus; /* rise_gpus in whole replicas; NaN: the peak is above limit_gpus */
     double short_gpus, short_min; /* demand above ready GPUs: the most, and for how long in all */

@@ -66,6 +66,15 @@ static void add_number(struct text *t, const char *before, double value, int dig
     text_add(t, "%s%s%s", before, number, after);
 }
 
+/* "1 GPU", "7.4 GPUs", "12 GPUs". */
+static void add_gpus(struct text *t, const char *before, double gpus, const char *after)
+{
+    char number[NUMBER_SIZE];
+    bool fine = fabs(gpus) < 9.95 && fabs(gpus - round(gpus)) >= 0.05;
+    number_show(number, gpus, fine ? 1 : 0);
+    text_add(t, "%s%s GPU%s%s", before, number, strcmp(number, "1") == 0 ? "" : "s", after);
+}
+
 /* A time as units.h prints it, three figures are enough: "172s", "4.5min". */
 static void add_time(struct text *t, const char *before, double seconds, const char *after)
 {
@@ -264,21 +273,31 @@ void explain_waste(struct text *t, const struct summary *s)
 /* The ramp figures of a service in a design. */
 struct why {
     double peak, limit, held, buffer, rise, response_s, safe_buffer, safe_reclaim_s, short_gpus;
-    bool broken, reclaims;
+    double replica_gpus;
+    bool broken;
+    bool reclaimed; /* response_s is that of reclaims */
+    bool was_short; /* in a window of some replication */
 };
+
+static double whole_replicas(double gpus, const struct why *w)
+{
+    return ceil(gpus / w->replica_gpus - 1e-9) * w->replica_gpus;
+}
 
 static struct why why_of(const struct summary *s, uint32_t column, uint32_t service)
 {
-    struct why w = {.reclaims = mean_of(s, "reclaims_ready", column) > 0};
+    struct why w = {.reclaimed = summary_mean(s, "service_reclaims", column, service, 0) > 0};
+    w.replica_gpus = summary_mean(s, "replica_gpus", column, service, 0);
     w.peak = summary_mean(s, "demand_peak_gpus", column, service, 0);
     w.limit = summary_mean(s, "limit_gpus", column, service, 0);
     w.held = summary_mean(s, "held_gpus", column, service, 0);
     w.buffer = summary_mean(s, "buffer_gpus", column, service, 0);
     w.rise = summary_mean(s, "rise_gpus", column, service, 0);
     w.response_s = summary_mean(s, "response_s", column, service, 0);
-    w.safe_buffer = summary_mean(s, "safe_buffer_gpus", column, service, 0);
+    w.safe_buffer = whole_replicas(summary_mean(s, "safe_buffer_gpus", column, service, 0), &w);
     w.safe_reclaim_s = summary_mean(s, "safe_reclaim_s", column, service, 0);
     w.short_gpus = summary_mean(s, "short_gpus", column, service, 0);
+    w.was_short = w.short_gpus > 0;
     for (uint32_t o = 0; o < s->n[AXIS_OBJECTIVE]; o++)
         w.broken = w.broken || verdict_objective(s, column, service, o) == FATE_MISSED;
     return w;
@@ -286,9 +305,9 @@ static struct why why_of(const struct summary *s, uint32_t column, uint32_t serv
 
 static void add_rise(struct text *t, const struct why *w)
 {
-    add_number(t, "", w->rise, 0, " GPUs");
+    add_gpus(t, "", w->rise, "");
     add_time(t, " within ", w->response_s, "");
-    text_add(t, "%s", w->reclaims ? " (shortage to ready, p99)" : " (its cold start)");
+    text_add(t, "%s", w->reclaimed ? " (shortage to ready, p99)" : " (its cold start)");
 }
 
 static void add_binding(struct text *t, const struct summary *s, uint32_t column)
@@ -306,7 +325,7 @@ static void add_binding(struct text *t, const struct summary *s, uint32_t column
 /* What a buffer, or else a reclaim, would have to be. */
 static void add_safe(struct text *t, const struct summary *s, const struct why *w)
 {
-    add_number(t, "a buffer of ", w->safe_buffer, 0, " GPUs");
+    add_gpus(t, "a buffer of ", w->safe_buffer, "");
     if (w->safe_reclaim_s >= mean_of(s, "measured_s", 0) - 1)
         return;
     if (w->safe_reclaim_s < 1)
@@ -348,17 +367,42 @@ static void add_other_causes(struct text *t, const struct summary *s, uint32_t c
                "% of max_num_seqs.");
 }
 
+/* Demand peaks above what it may hold. */
+static void add_peak(struct text *t, const char *before, const struct why *w)
+{
+    add_gpus(t, before, w->peak, " and it may hold");
+    add_number(t, " at most ", w->limit, 0, "");
+}
+
+static void add_not_the_reclaim(struct text *t, const struct why *w)
+{
+    text_add(t, " breaks although ");
+    if (w->held >= w->peak) {
+        add_gpus(t, "it never has fewer than ", w->held, "");
+        add_number(t, " and demand peaks at ", w->peak, 0, "");
+    } else if (w->rise <= w->buffer) {
+        add_gpus(t, "its buffer of ", w->buffer, " covers every rise (");
+        add_rise(t, w);
+        text_add(t, ")");
+    } else {
+        text_add(t, "in no window fewer GPUs were ready than its target asks for");
+    }
+    text_add(t,
+             ": the reclaim is not the cause; at times a replica does not bear its target. "
+             "Seen: ");
+}
+
 static void add_broken(struct text *t, const struct summary *s, const struct verdict *v,
                        const struct why *w, uint32_t column, uint32_t service)
 {
     if (isnan(w->safe_buffer)) {
-        add_number(t, " breaks because demand peaks at ", w->peak, 0, " GPUs and it may hold");
-        add_number(t, " at most ", w->limit, 0, ": no reclaim is fast enough, it needs");
-        add_number(t, " ", ceil(w->peak - w->limit), 0, " GPUs more, or less traffic.");
-    } else if (w->rise > w->buffer && w->held < w->peak) {
+        add_peak(t, " breaks because demand peaks at ", w);
+        add_gpus(t, ": no reclaim is fast enough, it needs ", whole_replicas(w->peak - w->limit, w),
+                 " more, or less traffic.");
+    } else if (w->rise > w->buffer && w->held < w->peak && w->was_short) {
         text_add(t, " breaks because demand rises by ");
         add_rise(t, w);
-        add_number(t, " and its warm buffer is ", w->buffer, 0, " GPUs");
+        add_gpus(t, " and its warm buffer is ", w->buffer, "");
         if (w->short_gpus >= 1)
             add_number(t, ": at worst ", w->short_gpus, 0, " too few were ready");
         text_add(t, ". Safe (buffer >= rise) is ");
@@ -367,9 +411,7 @@ static void add_broken(struct text *t, const struct summary *s, const struct ver
         add_binding(t, s, column);
         add_held_with_less(t, s, v, column, service, w->safe_buffer);
     } else {
-        add_number(t, " breaks although its buffer of ", w->buffer, 0, " GPUs covers every rise (");
-        add_rise(t, w);
-        text_add(t, "): the reclaim is not the cause. Seen: ");
+        add_not_the_reclaim(t, w);
         add_other_causes(t, s, column, service);
     }
 }
@@ -377,20 +419,20 @@ static void add_broken(struct text *t, const struct summary *s, const struct ver
 static void add_holds(struct text *t, const struct summary *s, const struct why *w)
 {
     if (isnan(w->safe_buffer)) {
-        add_number(t, " holds although demand peaks at ", w->peak, 0, " GPUs and it may hold");
-        add_number(t, " at most ", w->limit, 0, ", as replicas bear more than their target.");
+        add_peak(t, " holds although demand peaks at ", w);
+        text_add(t, ", as replicas bear more than their target.");
     } else if (w->held >= w->peak) {
-        add_number(t, " holds: it never has fewer than ", w->held, 0, " GPUs and demand peaks");
-        add_number(t, " at ", w->peak, 0, ".");
+        add_gpus(t, " holds: it never has fewer than ", w->held, "");
+        add_number(t, " and demand peaks at ", w->peak, 0, ".");
     } else if (w->rise <= w->buffer) {
-        add_number(t, " holds: its buffer of ", w->buffer, 0, " GPUs covers the largest rise, ");
+        add_gpus(t, " holds: its buffer of ", w->buffer, " covers the largest rise, ");
         add_rise(t, w);
         if (w->safe_reclaim_s < mean_of(s, "measured_s", 0) - 1)
             add_time(t, "; a reclaim of up to ", w->safe_reclaim_s, " would be safe.");
         else
             text_add(t, "; any reclaim would be safe.");
     } else {
-        add_number(t, " holds with a buffer of ", w->buffer, 0, " GPUs although demand rises by ");
+        add_gpus(t, " holds with a buffer of ", w->buffer, " although demand rises by ");
         add_rise(t, w);
         text_add(t, ", as replicas bear more than their target; safe for certain is ");
         add_safe(t, s, w);

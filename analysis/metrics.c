@@ -200,6 +200,8 @@ const struct metric metrics[] = {
     ROW("response_s", "s", SERVICE, NONE, NEUTRAL, service_ramp, RAMP_RESPONSE,
         "demand above capacity to ready",
         "p99 over its reclaims; without any, the mean cold start"),
+    ROW("service_reclaims", "1", SERVICE, NONE, NEUTRAL, service_ramp, RAMP_RECLAIMS,
+        "its reclaims that became ready", ""),
     ROW("rise_gpus", "1", SERVICE, NONE, NEUTRAL, service_ramp, RAMP_RISE,
         "largest rise of demand within the response time", ""),
     ROW("short_gpus", "1", SERVICE, NONE, LOWER, service_ramp, RAMP_SHORT, "most GPUs short",

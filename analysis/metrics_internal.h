@@ -61,6 +61,7 @@ enum ramp_fact {
     RAMP_HELD,
     RAMP_RESPONSE,
     RAMP_RISE,
+    RAMP_RECLAIMS,
     RAMP_SHORT,
     RAMP_SHORT_MIN,
     RAMP_SAFE_BUFFER,

@@ -222,6 +222,8 @@ double service_ramp(const struct digest *d, struct metric_at at)
         return f->response_s;
     case RAMP_RISE:
         return f->rise_gpus;
+    case RAMP_RECLAIMS:
+        return f->n_reclaims;
     case RAMP_SHORT:
         return f->short_gpus;
     case RAMP_SHORT_MIN:

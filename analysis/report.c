@@ -40,14 +40,31 @@ static void style(const struct report *r, enum style style)
 
 /* ---- head and answer ---- */
 
+/* Columns may differ in it: "32", or "32 to 48". */
+static void add_fleet(struct text *t, const struct summary *s)
+{
+    double least = INFINITY, most = 0;
+    char number[NUMBER_SIZE];
+    for (uint32_t c = 0; c < s->n_columns; c++) {
+        least = fmin(least, summary_mean(s, "fleet_gpus", c, 0, 0));
+        most = fmax(most, summary_mean(s, "fleet_gpus", c, 0, 0));
+    }
+    number_show(number, least, 0);
+    text_add(t, "%s", number);
+    number_show(number, most, 0);
+    if (most > least)
+        text_add(t, " to %s", number);
+}
+
 static void print_head(const struct report *r)
 {
     const struct summary *s = r->s;
     struct text t = {0};
-    char gpus[NUMBER_SIZE], measured[NUMBER_SIZE];
-    number_show(gpus, summary_mean(s, "fleet_gpus", 0, 0, 0), 0);
+    char measured[NUMBER_SIZE];
     unit_print(measured, sizeof measured, summary_mean(s, "measured_s", 0, 0, 0), UNIT_TIME);
-    text_add(&t, "%s: %s GPUs, %s measured, seed %llu, %u replication%s%s", s->name, gpus, measured,
+    text_add(&t, "%s: ", s->name);
+    add_fleet(&t, s);
+    text_add(&t, " GPUs, %s measured, seed %llu, %u replication%s%s", measured,
              (unsigned long long)s->columns[0].seed, s->n_replications,
              s->n_replications > 1 ? "s" : "", s->n_replications > 1 ? " (figures are means)" : "");
     text_wrap(r->out, text_get(&t), 0, 2, WIDTH);
@@ -151,7 +168,7 @@ static size_t bytes_of(const char *text, size_t n)
 }
 
 /* Labels above their columns, over several lines where they are long. */
-static void print_labels(const struct report *r, struct block b)
+static void print_labels(const struct report *r, struct block b, size_t cell)
 {
     bool more = true;
     for (size_t line = 0; more; line++) {
@@ -159,11 +176,11 @@ static void print_labels(const struct report *r, struct block b)
         fprintf(r->out, "%*s", LABEL_WIDTH, "");
         for (uint32_t c = b.first; c < b.first + b.n; c++) {
             const char *label = r->s->columns[c].label;
-            const char *from = label + bytes_of(label, line * (r->cell - 1));
-            size_t bytes = bytes_of(from, r->cell - 1);
-            char piece[4 * MOST_CELL + 1];
+            const char *from = label + bytes_of(label, line * (cell - 1));
+            size_t bytes = bytes_of(from, cell - 1);
+            char piece[4 * PAIR_CELL + 1];
             snprintf(piece, sizeof piece, "%.*s", (int)bytes, from);
-            fprintf(r->out, "%*s%s", (int)(r->cell - text_width(piece)), "", piece);
+            fprintf(r->out, "%*s%s", (int)(cell - text_width(piece)), "", piece);
             more = more || from[bytes];
         }
         fputc('\n', r->out);
@@ -194,7 +211,7 @@ static void print_services(const struct report *r, struct block b)
 {
     static const struct figure figures[] = {
         {"  requests/s", "request_rate", 1, 1, ""},
-        {"  TTFT p99", "ttft_p99_s", 1, 2, " s"},
+        {"  TTFT p99", "ttft_p99_s", 1, NUMBER_FINE, " s"},
         {"  TPOT p99", "tpot_p99_s", 1000, 1, " ms"},
         {"  minutes in breach", "breach_min", 1, 1, ""},
         {"  attainment", "attainment", 1, 4, ""},
@@ -205,6 +222,28 @@ static void print_services(const struct report *r, struct block b)
         fprintf(r->out, "Service %s\n", r->s->names[AXIS_SERVICE][k]);
         print_figures(r, b, figures, sizeof figures / sizeof figures[0], k);
     }
+}
+
+static void cost_rate_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
+                           const void *arg)
+{
+    (void)arg;
+    double hours = summary_mean(s, "measured_s", column, entity, 0) / 3600;
+    number_show(out, summary_mean(s, "cost_usd", column, entity, 0) / hours, 2);
+}
+
+/* Where columns differ in size, shares alone would hide it. */
+static void print_fleets(const struct report *r, struct block b)
+{
+    static const struct figure gpus = {"Fleet, GPUs", "fleet_gpus", 1, 0, ""};
+    double first = summary_mean(r->s, "fleet_gpus", 0, 0, 0);
+    bool differ = false;
+    for (uint32_t c = 1; c < r->s->n_columns; c++)
+        differ = differ || summary_mean(r->s, "fleet_gpus", c, 0, 0) != first;
+    if (!differ)
+        return;
+    print_figures(r, b, &gpus, 1, 0);
+    print_row(r, b, "Cost of the fleet, $/h", cost_rate_cell, 0, NULL);
 }
 
 static void print_table(const struct report *r, struct block b)
@@ -225,8 +264,9 @@ static void print_table(const struct report *r, struct block b)
     };
     fputc('\n', r->out);
     style(r, STYLE_BOLD);
-    print_labels(r, b);
+    print_labels(r, b, r->cell);
     style(r, STYLE_PLAIN);
+    print_fleets(r, b);
     print_uses(r, b);
     print_figures(r, b, shares, sizeof shares / sizeof shares[0], 0);
     print_services(r, b);
@@ -251,9 +291,8 @@ static void print_title(const struct report *r, const char *title)
 {
     fputc('\n', r->out);
     style(r, STYLE_BOLD);
-    fputs(title, r->out);
+    text_wrap(r->out, title, 0, 2, WIDTH);
     style(r, STYLE_PLAIN);
-    fputc('\n', r->out);
 }
 
 static void print_verdicts(const struct report *r)
@@ -327,10 +366,7 @@ static void print_pairs(const struct report *r, struct block b)
         {"Training lost, GPU-hours", "lost_gpu_h", 1, 1, ""},
         {"Cost/useful GPU-hour, $", "cost_per_useful_gpu_h", 1, 3, ""},
     };
-    fprintf(r->out, "%*s", LABEL_WIDTH, "");
-    for (uint32_t c = b.first; c < b.first + b.n; c++)
-        fprintf(r->out, "%*.*s", PAIR_CELL, PAIR_CELL - 1, r->s->columns[c].label);
-    fputc('\n', r->out);
+    print_labels(r, b, PAIR_CELL);
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         print_pair(r, b, figures[i].label, figures[i].metric, 0, figures[i].scale,
                    figures[i].digits);

@@ -90,6 +90,9 @@ void number_show(char out[NUMBER_SIZE], double value, int digits)
     }
     if (digits == NUMBER_FITTING)
         digits = fabs(value) < 99.95 ? 1 : 0;
+    if (digits == NUMBER_FINE)
+        for (digits = 2; value != 0 && digits < 6 && fabs(value) * pow(10, digits) < 9.5; digits++)
+            ;
     char plain[NUMBER_SIZE];
     snprintf(plain, sizeof plain, "%.*f", digits, value);
     const char *from = plain;

@@ -28,9 +28,10 @@ void text_wrap(FILE *out, const char *text, size_t first, size_t rest, size_t wi
 enum { NUMBER_SIZE = 32 };
 void number_print(char out[NUMBER_SIZE], double value);
 
-/* For people: so many digits after the point (NUMBER_FITTING: one below 100, else none), thousands
- * with commas; NaN: "-". */
-enum { NUMBER_FITTING = -1 };
+/* For people: so many digits after the point (NUMBER_FITTING: one below 100, else none;
+ * NUMBER_FINE: two, below 0.1 as many as two figures take, at most six), thousands with commas;
+ * NaN: "-". */
+enum { NUMBER_FITTING = -1, NUMBER_FINE = -2 };
 void number_show(char out[NUMBER_SIZE], double value, int digits);
 
 #endif

@@ -167,6 +167,7 @@ Test(metrics, ramp_of_shared, .init = setup, .fini = teardown)
         {"limit_gpus", 0, 0, 10},
         {"held_gpus", 0, 0, 2},
         {"response_s", 0, 0, 200},
+        {"service_reclaims", 0, 0, 2},
         {"safe_buffer_gpus", 0, 0, 2},
         {"short_gpus", 0, 0, 1}, /* 7 with 6 ready, once */
         {"short_min", 0, 0, 10},
@@ -184,6 +185,7 @@ Test(metrics, ramp_of_separate, .init = setup, .fini = teardown)
         {"buffer_gpus", 0, 0, 0},
         {"limit_gpus", 0, 0, 4},
         {"held_gpus", 0, 0, 4},
+        {"service_reclaims", 0, 0, 0},
         {"response_s", 0, 0, 100}, /* no reclaim: the mean cold start */
         {"safe_buffer_gpus", 0, 0, NAN},
         {"safe_reclaim_s", 0, 0, NAN},

@@ -56,6 +56,11 @@ Test(output, numbers_for_people)
                  {99.94, NUMBER_FITTING, "99.9"},
                  {-99.96, NUMBER_FITTING, "-100"},
                  {1e20, 1, "1e+20"},
+                 {0, NUMBER_FINE, "0.00"},
+                 {0.000101, NUMBER_FINE, "0.00010"},
+                 {0.018, NUMBER_FINE, "0.018"},
+                 {0.0996, NUMBER_FINE, "0.10"},
+                 {2539.184, NUMBER_FINE, "2,539.18"},
                  {0.9996, 4, "0.9996"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char out[NUMBER_SIZE];

@@ -94,7 +94,7 @@ Test(verdict, all_meet)
     expect_not_in(text, "it costs");
     expect_in(text, "separate: meets TTFT p99 <= 2s; meets TPOT p90 <= 100ms");
     expect_in(text,
-              "shared holds: its buffer of 2 GPUs covers the largest rise, 1 GPUs within 200 "
+              "shared holds: its buffer of 2 GPUs covers the largest rise, 0.7 GPUs within 200 "
               "s (shortage to ready, p99); a reclaim of up to 600 s would be safe.");
     expect_not_in(text, "MISSES");
     free(text);
@@ -120,7 +120,7 @@ Test(verdict, one_meets_although_it_costs_more)
     expect_in(text, "separate would train 4.5 GPU-hours more but is 30.0 minutes in breach.");
     expect_in(text,
               "separate breaks because demand peaks at 19 GPUs and it may hold at most 4: no "
-              "reclaim is fast enough, it needs 15 GPUs more, or less traffic.");
+              "reclaim is fast enough, it needs 16 GPUs more, or less traffic.");
     free(text);
     experiment_fini(&e);
 }
@@ -166,12 +166,57 @@ Test(verdict, the_ramp_condition_explains_a_breach)
               "The stage that binds is weights, 40% of a reclaim.");
     free(text);
     set(&e, "buffer_gpus", SHARED, 0, 8);
-    set(&e, "short_gpus", SHARED, 0, 0);
+    set(&e, "short_gpus", SHARED, 0, 0.4);
+    set(&e, "safe_buffer_gpus", SHARED, 0, 38.4); /* a mean of whole replicas */
     set(&e, "safe_reclaim_s", SHARED, 0, 24);
+    set(&e, "service_reclaims", SHARED, 0, 0);
     text = flat(report_of(&e, false));
     expect_in(text,
-              "its warm buffer is 8 GPUs. Safe (buffer >= rise) is a buffer of 40 GPUs, or "
-              "with this one a reclaim within 24 s.");
+              "rises by 40 GPUs within 172 s (its cold start) and its warm buffer is 8 GPUs. Safe "
+              "(buffer >= rise) is a buffer of 40 GPUs, or with this one a reclaim within 24 s.");
+    free(text);
+    experiment_fini(&e);
+}
+
+/* A breach without a shortage is not the reclaim's. */
+Test(verdict, what_was_never_short_is_not_explained_by_the_ramp)
+{
+    struct experiment e;
+    fixture_experiment(&e, 2, 1, 1);
+    set(&e, "rise_gpus", SHARED, 0, 0.7);
+    set(&e, "buffer_gpus", SHARED, 0, 0);
+    set(&e, "short_gpus", SHARED, 0, 0);
+    char *text = flat(report_of(&e, false));
+    expect_in(text,
+              "shared breaks although in no window fewer GPUs were ready than its target asks "
+              "for: the reclaim is not the cause; at times a replica does not bear its target. "
+              "Seen: 11 KV-cache evictions, ");
+    free(text);
+    set(&e, "demand_peak_gpus", SHARED, 0, 7.6);
+    set(&e, "held_gpus", SHARED, 0, 8);
+    text = flat(report_of(&e, false));
+    expect_in(text,
+              "shared breaks although it never has fewer than 8 GPUs and demand peaks at 8: "
+              "the reclaim is not the cause");
+    free(text);
+    experiment_fini(&e);
+}
+
+/* Fleets that differ are said to, in the head and in a row each for size and cost. */
+Test(verdict, fleets_of_different_sizes)
+{
+    struct experiment e;
+    fixture_experiment(&e, 2, 1, 1);
+    char *text = flat(report_of(&e, false));
+    expect_in(text, ": 10 GPUs, ");
+    expect_not_in(text, "Fleet, GPUs");
+    free(text);
+    set(&e, "fleet_gpus", SHARED, 0, 1200);
+    set(&e, "cost_usd", SHARED, 0, 2 * 3540.0); /* in two hours */
+    text = flat(report_of(&e, false));
+    expect_in(text, ": 10 to 1,200 GPUs, ");
+    expect_in(text, "Fleet, GPUs 10 1,200");
+    expect_in(text, " 3,540.00 ");
     free(text);
     experiment_fini(&e);
 }
@@ -367,7 +412,7 @@ Test(verdict, eighty_columns_and_no_colour_unless_asked)
 Test(verdict, many_designs_with_long_labels)
 {
     static const char *const labels[] = {
-        "separate",
+        "services.chat.cold_start.engine={lognormal: {mean: 60s, cv: 0.3}}",
         "a",
         "services.chat.autoscaler.buffer=4",
         "services.chat.autoscaler.buffer=16",
@@ -393,6 +438,8 @@ Test(verdict, many_designs_with_long_labels)
     check_lines(text);
     expect_in(text, "services.chat.aut");
     expect_in(text, "oscaler.buffer=16");
+    expect_in(text, " services.chat.autoscaler.b "); /* above the differences */
+    expect_in(text, " uffer=16 ");
     int tables = 0;
     for (const char *t = text; (t = strstr(t, "GPUs by use")); t++)
         tables++;
