@@ -42,11 +42,6 @@ static bool is_chunked(const struct replica *r)
     return r->config->prefill == PREFILL_CHUNKED;
 }
 
-static uint32_t prompt_of(const struct entry *e)
-{
-    return e->request.prompt_tokens + e->request.generated_tokens;
-}
-
 /* Is there room for a request beside n_holding others with kv tokens, and for one more step of all?
  * Alone it always fits: prompt + output <= capacity. */
 static bool has_room(const struct replica *r, const struct entry *e, uint32_t n_holding,
@@ -130,12 +125,6 @@ static u128 square_ps(uint64_t f_fs, uint64_t squares)
     return fs >> 64 == 0 ? (uint64_t)fs / 1000 : fs / 1000;
 }
 
-static uint64_t decode_ps(const struct replica *r)
-{
-    const struct step_time *s = &r->config->step;
-    return s->a_ps + s->b_ps * r->n_running + s->c_ps * (r->kv_tokens - r->batch_kv);
-}
-
 static void end_after(struct replica *r, u128 ps)
 {
     const struct boundary end = boundary_add(replica_at(r), ps);
@@ -150,7 +139,7 @@ static void start_step(struct replica *r, const struct prompt_work *work)
     r->phase = PHASE_PREFILL;
     r->run_steps = is_chunked(r) && r->n_running > 0;
     if (r->run_steps)
-        end_after(r, decode_ps(r) + prompts);
+        end_after(r, replica_decode_ps(r) + prompts);
     else
         end_after(r, s->d_ps + prompts > s->floor_ps ? s->d_ps + prompts : s->floor_ps);
 }
@@ -185,7 +174,7 @@ static void start_run(struct replica *r, simtime_ns now, bool late_head)
     if ((uint64_t)k * n > room)
         k = (uint32_t)(room / n);
     r->phase = PHASE_DECODE;
-    r->run.first_ps = decode_ps(r);
+    r->run.first_ps = replica_decode_ps(r);
     r->run.growth_ps = r->config->step.c_ps * n;
     if (late_head)
         k = join_step(r, now, k);
@@ -292,8 +281,14 @@ static void account(struct replica *r, simtime_ns now)
     r->busy_ns += ns;
 }
 
+static uint64_t whole_kv(const struct replica_request *request)
+{
+    return (uint64_t)request->prompt_tokens + request->output_tokens;
+}
+
 static void finish(struct replica *r, uint32_t entry, simtime_ns now)
 {
+    r->whole_kv -= whole_kv(&r->entries[entry].request);
     entry_free(r, entry);
     r->events.done(r->events.self, r->entries[entry].request.id, now);
 }
@@ -309,10 +304,9 @@ static void finish_running(struct replica *r, simtime_ns now)
     const struct finish *order = replica_order(r);
     while (r->n_running && order_left(r, r->first) == 0) {
         const uint32_t entry = r->first.entry;
-        const struct replica_request *request = &r->entries[entry].request;
         if (--r->n_running)
             r->first = order[r->n_running - 1];
-        r->kv_tokens -= (uint64_t)request->prompt_tokens + request->output_tokens;
+        r->kv_tokens -= whole_kv(&r->entries[entry].request);
         finish(r, entry, now);
     }
 }
@@ -325,7 +319,7 @@ static void complete_prompts(struct replica *r, simtime_ns now)
         const uint32_t entry = queue_pop(r);
         const struct entry *e = &r->entries[entry];
         const uint32_t kv = prompt_of(e) + 1;
-        const uint32_t left = e->request.output_tokens - e->request.generated_tokens - 1;
+        const uint32_t left = tokens_left(e) - 1;
         if (e->request.generated_tokens == 0)
             r->events.first_token(r->events.self, e->request.id, now);
         r->batch_kv -= kv;
@@ -342,7 +336,6 @@ static void complete_prompts(struct replica *r, simtime_ns now)
 enum hr_err replica_advance(struct replica *r, simtime_ns now)
 {
     assert(now == r->next_ns && r->phase != PHASE_IDLE);
-    r->n_events++;
     account(r, now);
     decode(r, r->run_steps);
     finish_running(r, now);
@@ -361,6 +354,7 @@ enum hr_err replica_submit(struct replica *r, const struct replica_request *requ
         TRY(replica_grow(r));
     const uint32_t entry = entry_take(r);
     r->entries[entry].request = *request;
+    r->whole_kv += whole_kv(request);
     queue_push_back(r, entry);
     r->n_late = r->late_ns == now ? r->n_late + 1 : 1;
     r->late_ns = now;
@@ -374,6 +368,12 @@ enum hr_err replica_submit(struct replica *r, const struct replica_request *requ
     return HR_OK;
 }
 
+void replica_run_to(struct replica *r, simtime_ns t)
+{
+    while (r->next_ns < t)
+        (void)replica_advance(r, r->next_ns);
+}
+
 static int by_arrival(const void *a, const void *b)
 {
     return later(a, b) - later(b, a);
@@ -381,6 +381,7 @@ static int by_arrival(const void *a, const void *b)
 
 size_t replica_take_all(struct replica *r, simtime_ns now, struct replica_request *out)
 {
+    replica_run_to(r, now);
     const struct finish *order = replica_order(r);
     account(r, now);
     if (r->phase == PHASE_DECODE)
@@ -462,11 +463,6 @@ uint32_t replica_running(const struct replica *r)
 uint64_t replica_evictions(const struct replica *r)
 {
     return r->n_evictions;
-}
-
-uint64_t replica_events_processed(const struct replica *r)
-{
-    return r->n_events;
 }
 
 void replica_batch(const struct replica *r, simtime_ns now, u128 *request_ns, uint64_t *busy_ns)

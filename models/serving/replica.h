@@ -37,7 +37,10 @@
  * 1e6 sequences. A boundary beyond the clock (584 years) never comes.
  *
  * A replica knows nothing of the engine: its owner asks when it wants to be called and calls it
- * then. All memory is the replica's own and grows with what is in it. */
+ * then. It may call at every boundary (replica_next, replica_advance); or, when only the ends of
+ * requests matter to it at once, at the times of replica_due alone, the boundaries before them
+ * being made up for then and before a submit (replica_run_to). All memory is the replica's own and
+ * grows with what is in it. */
 #ifndef HEADROOM_MODELS_SERVING_REPLICA_H
 #define HEADROOM_MODELS_SERVING_REPLICA_H
 
@@ -103,19 +106,31 @@ simtime_ns replica_next(const struct replica *r);
 /* Processes the boundary at replica_next(r), which must be now. Needs no memory: always HR_OK. */
 enum hr_err replica_advance(struct replica *r, simtime_ns now);
 
+/* Processes every boundary before t. */
+void replica_run_to(struct replica *r, simtime_ns t);
+
+/* A time before which no request is done, later than every boundary already processed: the next
+ * request's end while nothing stands in its way, else not long before it. SIM_NEVER when idle. It
+ * holds as long as nothing is submitted, and is found anew at it. */
+simtime_ns replica_due(const struct replica *r);
+
+/* The same right after a submit, due being what held before it; quicker. Boundaries before the
+ * submit must have been processed. */
+simtime_ns replica_due_submitted(const struct replica *r, simtime_ns due);
+
 /* Takes every request out, in arrival order, appending to out (room for replica_count entries): for
- * drain limits and failures. Tokens emitted at boundaries up to now count as generated; a boundary
- * due at now that replica_advance has not been called for has not happened. Calls nothing back. The
- * replica is idle and empty afterwards. */
+ * drain limits and failures. Boundaries before now are processed first. Tokens emitted at
+ * boundaries up to now count as generated; a boundary due at now that replica_advance has not been
+ * called for has not happened. The replica is idle and empty afterwards. */
 size_t replica_take_all(struct replica *r, simtime_ns now, struct replica_request *out);
 
 uint32_t replica_count(const struct replica *r);   /* queued and running */
 uint32_t replica_running(const struct replica *r); /* running: holding KV */
 uint64_t replica_evictions(const struct replica *r);
-uint64_t replica_events_processed(const struct replica *r); /* boundaries that cost an event */
 
-/* Integral of running requests over decode and prefill time, in request-ns, and busy ns, up to now:
- * mean batch = integral / busy (batch_fill = that / max_num_seqs). */
+/* Integral of running requests over decode and prefill time, in request-ns, and busy ns, up to now,
+ * the boundaries before which have been processed: mean batch = integral / busy (batch_fill = that
+ * / max_num_seqs). */
 void replica_batch(const struct replica *r, simtime_ns now, u128 *request_ns, uint64_t *busy_ns);
 
 #endif

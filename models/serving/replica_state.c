@@ -51,6 +51,6 @@ void replica_clear(struct replica *r)
 {
     r->n_running = r->n_queue = r->n_batch = r->n_late = 0;
     r->batch_done = r->batch_tail = r->batch_kv = 0;
-    r->kv_tokens = 0;
+    r->kv_tokens = r->whole_kv = 0;
     free_from(r, 0);
 }

@@ -75,7 +75,8 @@ struct replica {
 
     u128 request_ns; /* integral of running and batch up to at */
     uint64_t busy_ns;
-    uint64_t n_events, n_evictions;
+    uint64_t n_evictions;
+    uint64_t whole_kv; /* KV of all requests in it were each at its end: prompt + output */
     struct replica_events events;
 };
 
@@ -91,6 +92,24 @@ void replica_clear(struct replica *r);
 static inline struct boundary replica_at(const struct replica *r)
 {
     return (struct boundary){r->at_ns, r->at_ps};
+}
+
+/* A decode step of the running requests. */
+static inline uint64_t replica_decode_ps(const struct replica *r)
+{
+    const struct step_time *s = &r->config->step;
+    return s->a_ps + s->b_ps * r->n_running + s->c_ps * (r->kv_tokens - r->batch_kv);
+}
+
+/* What a request must compute when it joins. */
+static inline uint32_t prompt_of(const struct entry *e)
+{
+    return e->request.prompt_tokens + e->request.generated_tokens;
+}
+
+static inline uint32_t tokens_left(const struct entry *e)
+{
+    return e->request.output_tokens - e->request.generated_tokens;
 }
 
 static inline struct finish *replica_order(const struct replica *r)

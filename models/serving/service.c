@@ -173,11 +173,9 @@ static bool dispatch(struct service *s, uint32_t id)
         .output_tokens = r->output_tokens,
         .generated_tokens = r->generated_tokens,
     };
-    enum hr_err err = replica_submit(u->replica, &request, now_of(s));
+    enum hr_err err = unit_submit(u, &request, now_of(s));
     if (err != HR_OK)
         service_fail(s, err);
-    unit_tell_router(u);
-    unit_resched(u);
     return true;
 }
 
@@ -333,6 +331,7 @@ void service_measure(struct service *s, simtime_ns now)
     s->in_flight_ns += (u128)s->in_flight * (now - s->in_flight_since);
     s->in_flight_since = now;
     s->in_flight_base = s->in_flight_ns;
+    unit_run_all(s, now);
     s->base = unit_sums(s, now);
     s->totals.max_ready = s->count[UNIT_READY];
 }
@@ -363,6 +362,7 @@ enum hr_err service_finish(struct service *s, simtime_ns now)
 {
     if (s->err != HR_OK)
         return s->err;
+    unit_run_all(s, now);
     TRY(book_open(s, now));
     TRY(slo_finish(s->slo));
     in_flight_add(s, 0, now);

@@ -25,7 +25,7 @@ enum unit_state {
 struct unit {
     struct replica *replica; /* owned; NULL while gone */
     struct service *service;
-    simtime_ns next; /* the replica's next boundary, as the timer step is set; SIM_NEVER: idle */
+    simtime_ns due; /* replica_due, as the timer step is set; SIM_NEVER: idle */
     timer_id step;
     timer_id stage; /* end of the cold start, steps of the slow start, end of the drain limit */
     lease_id lease;
@@ -110,11 +110,11 @@ void unit_loading(struct unit *u, simtime_ns now); /* its lease is held: begins 
 void unit_ready(struct unit *u, simtime_ns now);
 void unit_drain(struct unit *u, simtime_ns now);
 void unit_abandon(struct unit *u); /* assembling: gives it up */
-void unit_resched(struct unit *u);
-void unit_tell_router(struct unit *u); /* what it holds has changed */
+enum hr_err unit_submit(struct unit *u, const struct replica_request *request, simtime_ns now);
 void unit_granted(void *self, lease_id l, simtime_ns now);
 void unit_evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns);
 uint64_t unit_loss(void *self, lease_id l, simtime_ns now);
-struct batch_sum unit_sums(const struct service *s, simtime_ns now);
+void unit_run_all(struct service *s, simtime_ns t); /* replicas are past all boundaries before t */
+struct batch_sum unit_sums(const struct service *s, simtime_ns now); /* after unit_run_all */
 
 #endif

@@ -25,7 +25,7 @@ static struct unit *unit_make(struct service *s)
         .service = s,
         .number = (uint32_t)s->units.n,
         .lease = LEASE_NONE,
-        .next = SIM_NEVER,
+        .due = SIM_NEVER,
     };
     enum hr_err err = engine_timer_new(s->engine, EVENT_COMPLETE, unit_step, u, 0, &u->step);
     if (err == HR_OK)
@@ -92,7 +92,7 @@ static void unit_free(struct service *s, struct unit *u)
     replica_free(u->replica);
     u->replica = NULL;
     u->lease = LEASE_NONE;
-    u->next = SIM_NEVER;
+    u->due = SIM_NEVER;
     engine_cancel(s->engine, u->step);
     engine_cancel(s->engine, u->stage);
     set_state(u, UNIT_GONE);
@@ -128,7 +128,8 @@ static void complete_reclaim(struct unit *u, simtime_ns now)
         row->stage_ns[stage] = u->stages_ns[stage];
 }
 
-void unit_tell_router(struct unit *u)
+/* What it holds has changed. */
+static void tell_router(struct unit *u)
 {
     router_update(u->service->router, u->number, replica_count(u->replica) + u->handicap);
 }
@@ -255,16 +256,29 @@ uint64_t unit_loss(void *self, lease_id l, simtime_ns now)
     return replica_count(u->replica) * SIM_S * s->plan->gpus_per_replica;
 }
 
-void unit_resched(struct unit *u)
+/* Sets the timer to the replica's next due time. */
+static void set_due(struct unit *u, simtime_ns due)
 {
-    simtime_ns next = replica_next(u->replica);
-    if (next == u->next)
+    if (due == u->due)
         return;
-    u->next = next;
-    if (next == SIM_NEVER)
-        engine_cancel(u->service->engine, u->step);
-    else
-        engine_schedule(u->service->engine, u->step, next);
+    u->due = due;
+    engine_schedule(u->service->engine, u->step, due);
+}
+
+enum hr_err unit_submit(struct unit *u, const struct replica_request *request, simtime_ns now)
+{
+    replica_run_to(u->replica, now);
+    TRY(replica_submit(u->replica, request, now));
+    tell_router(u);
+    set_due(u, replica_due_submitted(u->replica, u->due));
+    return HR_OK;
+}
+
+void unit_run_all(struct service *s, simtime_ns t)
+{
+    for (size_t i = 0; i < s->units.n; i++)
+        if (s->units.items[i]->replica)
+            replica_run_to(s->units.items[i]->replica, t);
 }
 
 static void unit_step(void *ctx, uint32_t arg)
@@ -274,21 +288,19 @@ static void unit_step(void *ctx, uint32_t arg)
     struct service *s = u->service;
     simtime_ns now = engine_now(s->engine);
     uint32_t before = replica_count(u->replica);
-    enum hr_err err = replica_advance(u->replica, now);
-    if (err != HR_OK)
-        service_fail(s, err);
-    u->next = SIM_NEVER;
+    replica_run_to(u->replica, now + 1);
+    u->due = SIM_NEVER;
     uint32_t left = replica_count(u->replica);
     if (u->state == UNIT_READY) {
         if (left != before)
-            unit_tell_router(u);
-        unit_resched(u);
+            tell_router(u);
+        set_due(u, replica_due(u->replica));
         if (s->waiting.n)
             service_flush(s);
     } else if (left == 0 && u->lease != LEASE_NONE) {
         unit_end(u, now);
     } else {
-        unit_resched(u);
+        set_due(u, replica_due(u->replica));
     }
 }
 
@@ -304,7 +316,7 @@ static void unit_stage(void *ctx, uint32_t arg)
         unit_ready(u, now);
     } else if (u->state == UNIT_READY) {
         slow_start(u, now);
-        unit_tell_router(u);
+        tell_router(u);
     } else if (u->lease != LEASE_NONE) {
         unit_end(u, now);
     } else {

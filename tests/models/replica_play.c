@@ -1,4 +1,4 @@
-/* One driver for both replicas behind a small table of functions, one log each. */
+/* One driver for all replicas behind a small table of functions, one log each. */
 #include "replica_play.h"
 
 #include <assert.h>
@@ -21,6 +21,15 @@ struct log {
     size_t n, capacity;
 };
 
+/* A replica called at its boundaries, or at its due times, and how often. */
+struct caller {
+    struct replica *replica;
+    simtime_ns due;
+    uint64_t n_calls, n_done;
+    bool early; /* a request was done before the replica was due */
+    struct log log;
+};
+
 struct player {
     void *replica;
     void (*submit)(void *replica, const struct replica_request *request, simtime_ns now);
@@ -29,7 +38,7 @@ struct player {
     size_t (*take_all)(void *replica, simtime_ns now, struct replica_request *out);
     size_t (*count)(const void *replica);
     void (*batch)(const void *replica, simtime_ns now, u128 *request_ns, uint64_t *busy_ns);
-    struct log log;
+    struct log *log;
     simtime_ns end_ns;
 };
 
@@ -53,37 +62,95 @@ static void on_done(void *self, uint32_t id, simtime_ns at)
     take_note(self, (struct note){DONE, id, 0, at});
 }
 
-static void sparse_submit(void *replica, const struct replica_request *request, simtime_ns now)
+static void caller_first_token(void *self, uint32_t id, simtime_ns at)
 {
-    enum hr_err err = replica_submit(replica, request, now);
+    on_first_token(&((struct caller *)self)->log, id, at);
+}
+
+static void caller_done(void *self, uint32_t id, simtime_ns at)
+{
+    struct caller *c = self;
+    c->n_done++;
+    on_done(&c->log, id, at);
+}
+
+static void caller_submit(struct caller *c, const struct replica_request *request, simtime_ns now)
+{
+    enum hr_err err = replica_submit(c->replica, request, now);
     assert(err == HR_OK);
     (void)err;
 }
 
-static void sparse_run_to(void *replica, simtime_ns t)
+static void sparse_submit(void *caller, const struct replica_request *request, simtime_ns now)
 {
-    while (replica_next(replica) <= t && replica_next(replica) != SIM_NEVER)
-        (void)replica_advance(replica, replica_next(replica));
+    caller_submit(caller, request, now);
 }
 
-static simtime_ns sparse_next(const void *replica)
+static void sparse_run_to(void *caller, simtime_ns t)
 {
-    return replica_next(replica);
+    struct caller *c = caller;
+    while (replica_next(c->replica) <= t && replica_next(c->replica) != SIM_NEVER) {
+        (void)replica_advance(c->replica, replica_next(c->replica));
+        c->n_calls++;
+    }
 }
 
-static size_t sparse_take_all(void *replica, simtime_ns now, struct replica_request *out)
+static simtime_ns sparse_next(const void *caller)
 {
-    return replica_take_all(replica, now, out);
+    return replica_next(((const struct caller *)caller)->replica);
 }
 
-static size_t sparse_count(const void *replica)
+static size_t caller_take_all(void *caller, simtime_ns now, struct replica_request *out)
 {
-    return replica_count(replica);
+    struct caller *c = caller;
+    c->due = SIM_NEVER;
+    return replica_take_all(c->replica, now, out);
 }
 
-static void sparse_batch(const void *replica, simtime_ns now, u128 *request_ns, uint64_t *busy_ns)
+static size_t caller_count(const void *caller)
 {
-    replica_batch(replica, now, request_ns, busy_ns);
+    return replica_count(((const struct caller *)caller)->replica);
+}
+
+static void caller_batch(const void *caller, simtime_ns now, u128 *request_ns, uint64_t *busy_ns)
+{
+    replica_batch(((const struct caller *)caller)->replica, now, request_ns, busy_ns);
+}
+
+/* No request may end in the boundaries before t. */
+static void due_pass(struct caller *c, simtime_ns t)
+{
+    const uint64_t done = c->n_done;
+    replica_run_to(c->replica, t);
+    c->early |= c->n_done != done;
+}
+
+static void due_submit(void *caller, const struct replica_request *request, simtime_ns now)
+{
+    struct caller *c = caller;
+    due_pass(c, now);
+    caller_submit(c, request, now);
+    c->due = replica_due_submitted(c->replica, c->due);
+}
+
+static void due_run_to(void *caller, simtime_ns t)
+{
+    struct caller *c = caller;
+    while (c->due <= t && c->due != SIM_NEVER) {
+        due_pass(c, c->due);
+        replica_run_to(c->replica, c->due + 1);
+        const simtime_ns due = replica_due(c->replica);
+        c->early |= due <= c->due;
+        c->due = due;
+        c->n_calls++;
+    }
+    if (t != SIM_NEVER)
+        due_pass(c, t + 1);
+}
+
+static simtime_ns due_next(const void *caller)
+{
+    return ((const struct caller *)caller)->due;
 }
 
 static void plain_submit(void *replica, const struct replica_request *request, simtime_ns now)
@@ -121,9 +188,9 @@ static void note_batch(struct player *p, simtime_ns now)
     u128 request_ns;
     uint64_t busy_ns;
     p->batch(p->replica, now, &request_ns, &busy_ns);
-    take_note(&p->log,
+    take_note(p->log,
               (struct note){BATCH, (uint32_t)(request_ns >> 64), (uint64_t)request_ns, now});
-    take_note(&p->log, (struct note){BUSY, 0, busy_ns, now});
+    take_note(p->log, (struct note){BUSY, 0, busy_ns, now});
 }
 
 /* Everything comes out at now and goes back in, with what it had generated, after the delay. */
@@ -132,7 +199,7 @@ static size_t take(struct player *p, simtime_ns now, struct replica_request *tak
     p->run_to(p->replica, now);
     size_t n = p->take_all(p->replica, now, taken);
     for (size_t i = 0; i < n; i++)
-        take_note(&p->log, (struct note){TAKEN, taken[i].id, taken[i].generated_tokens, now});
+        take_note(p->log, (struct note){TAKEN, taken[i].id, taken[i].generated_tokens, now});
     note_batch(p, now);
     return n;
 }
@@ -170,6 +237,7 @@ static void play(struct player *p, const struct workload *w)
             submit(p, w, &w->requests[i++], arrival);
         }
     }
+    p->end_ns = 0;
     while (p->count(p->replica) > 0) {
         p->end_ns = p->next(p->replica);
         assert(p->end_ns != SIM_NEVER);
@@ -184,65 +252,99 @@ static bool same(const struct note *a, const struct note *b)
     return a->what == b->what && a->id == b->id && a->value == b->value && a->at == b->at;
 }
 
-static void compare_logs(struct play_result *result, const struct log *sparse,
+static void compare_logs(struct play_result *result, const char *name, const struct log *log,
                          const struct log *plain)
 {
-    size_t n = sparse->n < plain->n ? sparse->n : plain->n, i = 0;
-    while (i < n && same(&sparse->notes[i], &plain->notes[i]))
+    size_t n = log->n < plain->n ? log->n : plain->n, i = 0;
+    while (i < n && same(&log->notes[i], &plain->notes[i]))
         i++;
-    result->equal = i == n && sparse->n == plain->n;
+    if (i == n && log->n == plain->n)
+        return;
+    result->equal = false;
     if (i < n) {
-        const struct note *a = &sparse->notes[i], *b = &plain->notes[i];
+        const struct note *a = &log->notes[i], *b = &plain->notes[i];
         snprintf(result->difference, sizeof result->difference,
-                 "note %zu: replica says %s of %" PRIu32 " (%" PRIu64 ") at %" PRIu64
+                 "note %zu: %s says %s of %" PRIu32 " (%" PRIu64 ") at %" PRIu64
                  ", reference %s of %" PRIu32 " (%" PRIu64 ") at %" PRIu64,
-                 i, what_names[a->what], a->id, a->value, a->at, what_names[b->what], b->id,
+                 i, name, what_names[a->what], a->id, a->value, a->at, what_names[b->what], b->id,
                  b->value, b->at);
-    } else if (!result->equal) {
-        snprintf(result->difference, sizeof result->difference, "%zu notes against %zu", sparse->n,
-                 plain->n);
+    } else {
+        snprintf(result->difference, sizeof result->difference, "%s: %zu notes against %zu", name,
+                 log->n, plain->n);
     }
-    for (size_t j = 0; j < sparse->n; j++) {
-        result->n_taken += sparse->notes[j].what == TAKEN;
-        result->n_taken_generated += sparse->notes[j].what == TAKEN && sparse->notes[j].value > 0;
-    }
+}
+
+static const struct player sparse_player = {.submit = sparse_submit,
+                                            .run_to = sparse_run_to,
+                                            .next = sparse_next,
+                                            .take_all = caller_take_all,
+                                            .count = caller_count,
+                                            .batch = caller_batch};
+static const struct player due_player = {.submit = due_submit,
+                                         .run_to = due_run_to,
+                                         .next = due_next,
+                                         .take_all = caller_take_all,
+                                         .count = caller_count,
+                                         .batch = caller_batch};
+static const struct player plain_player = {.submit = plain_submit,
+                                           .run_to = plain_run_to,
+                                           .next = plain_next,
+                                           .take_all = plain_take_all,
+                                           .count = plain_count,
+                                           .batch = plain_batch};
+
+static void play_caller(const struct player *how, const struct workload *w, struct caller *c)
+{
+    struct player p = *how;
+    *c = (struct caller){.due = SIM_NEVER};
+    c->replica =
+        replica_new(&w->config, &(struct replica_events){c, caller_first_token, caller_done});
+    assert(c->replica);
+    p.replica = c;
+    p.log = &c->log;
+    play(&p, w);
+}
+
+static void caller_fini(struct caller *c)
+{
+    replica_free(c->replica);
+    free(c->log.notes);
 }
 
 struct play_result play_compare(const struct workload *w)
 {
-    struct player sparse = {.submit = sparse_submit,
-                            .run_to = sparse_run_to,
-                            .next = sparse_next,
-                            .take_all = sparse_take_all,
-                            .count = sparse_count,
-                            .batch = sparse_batch};
-    struct player plain = {.submit = plain_submit,
-                           .run_to = plain_run_to,
-                           .next = plain_next,
-                           .take_all = plain_take_all,
-                           .count = plain_count,
-                           .batch = plain_batch};
-    struct replica *replica =
-        replica_new(&w->config, &(struct replica_events){&sparse.log, on_first_token, on_done});
-    struct ref *ref =
-        ref_new(&w->config, &(struct replica_events){&plain.log, on_first_token, on_done});
-    assert(replica && ref);
-    sparse.replica = replica;
+    struct caller sparse, due;
+    struct log log = {0};
+    struct player plain = plain_player;
+    struct ref *ref = ref_new(&w->config, &(struct replica_events){&log, on_first_token, on_done});
+    assert(ref);
     plain.replica = ref;
-    play(&sparse, w);
+    plain.log = &log;
     play(&plain, w);
+    play_caller(&sparse_player, w, &sparse);
+    play_caller(&due_player, w, &due);
 
-    struct play_result result = {.counts = *ref_counts(ref),
-                                 .n_events = replica_events_processed(replica),
-                                 .end_ns = sparse.end_ns};
-    compare_logs(&result, &sparse.log, &plain.log);
-    if (result.equal && replica_evictions(replica) != result.counts.evictions) {
-        result.equal = false;
-        snprintf(result.difference, sizeof result.difference, "evictions differ");
+    struct play_result result = {.equal = true,
+                                 .counts = *ref_counts(ref),
+                                 .n_events = sparse.n_calls,
+                                 .n_due = due.n_calls,
+                                 .end_ns = plain.end_ns};
+    compare_logs(&result, "replica", &sparse.log, &log);
+    compare_logs(&result, "replica called when due", &due.log, &log);
+    for (size_t i = 0; i < log.n; i++) {
+        result.n_taken += log.notes[i].what == TAKEN;
+        result.n_taken_generated += log.notes[i].what == TAKEN && log.notes[i].value > 0;
     }
-    replica_free(replica);
+    if (result.equal &&
+        (due.early || replica_evictions(sparse.replica) != result.counts.evictions ||
+         replica_evictions(due.replica) != result.counts.evictions)) {
+        result.equal = false;
+        snprintf(result.difference, sizeof result.difference,
+                 due.early ? "a request was done before it was due" : "evictions differ");
+    }
+    caller_fini(&sparse);
+    caller_fini(&due);
     ref_free(ref);
-    free(sparse.log.notes);
-    free(plain.log.notes);
+    free(log.notes);
     return result;
 }

@@ -1,6 +1,7 @@
-/* Plays one workload on the replica and on its one-iteration-at-a-time reference, and compares
- * everything either says: each first token, each finish, each request taken out, in order and to
- * the nanosecond; evictions; the batch integral. */
+/* Plays one workload on the replica, called at every boundary; on a second one, called only when it
+ * is due; and on the one-iteration-at-a-time reference. Compares everything they say: each first
+ * token, each finish, each request taken out, in order and to the nanosecond; evictions; the batch
+ * integral. The second must be called whenever a request is done, or it says so too late. */
 #ifndef HEADROOM_TESTS_MODELS_REPLICA_PLAY_H
 #define HEADROOM_TESTS_MODELS_REPLICA_PLAY_H
 
@@ -22,7 +23,8 @@ struct play_result {
     bool equal;
     char difference[256]; /* the first one found */
     struct ref_counts counts;
-    uint64_t n_events; /* of the event-sparse replica */
+    uint64_t n_events; /* boundaries of the event-sparse replica */
+    uint64_t n_due;    /* calls of the one that is called when due */
     uint64_t n_taken, n_taken_generated;
     simtime_ns end_ns;
 };

@@ -96,8 +96,8 @@ Test(replica_azure, conversation)
     compare_all(DATA "conv.csv", settings, sizeof settings / sizeof settings[0]);
 }
 
-/* At most 3 events a request: joined, first token, done; fewer where they fall together. A stepper
- * takes an event a step. */
+/* At most 3 events a request: joined, first token, done; fewer where they fall together, and at most
+ * 2 for an owner that waits for their ends. A stepper takes an event a step. */
 Test(replica_azure, few_events_a_request)
 {
     static struct replica_request recorded[MAX_ROWS];
@@ -109,6 +109,8 @@ Test(replica_azure, few_events_a_request)
         cr_expect(result.n_events > n && result.n_events < 3 * n, "%g",
                   (double)result.n_events / (double)n);
         cr_expect_gt(result.counts.steps, 4 * n);
+        cr_expect(result.n_due > n / 2 && result.n_due < 2 * n, "%g",
+                  (double)result.n_due / (double)n);
     }
 }
 
