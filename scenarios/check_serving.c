@@ -1,5 +1,6 @@
 /* Checks of an inference service. */
 #include "models/serving/catalogue.h"
+#include "models/serving/router.h"
 #include "models/serving/slo.h"
 #include "scenarios/check.h"
 
@@ -132,4 +133,9 @@ void check_service(const struct check *c, const struct service_spec *s)
     check_duration(c, &s->cold_start.image);
     check_duration(c, &s->cold_start.weights);
     check_duration(c, &s->cold_start.engine);
+    if (!isnan(s->timeout_s) && s->router != ROUTER_SHARED_QUEUE)
+        check_say(
+            c, DIAG_WARNING, s->at, "timeout", NULL,
+            "timeout: requests wait at the router only with `router: shared-queue`; with this "
+            "one only while no replica is ready");
 }

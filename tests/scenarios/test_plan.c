@@ -330,8 +330,8 @@ Test(plan, default_target_and_safe_in_flight)
     scenario_free(s);
 }
 
-/* What is said of a target when two designs are planned. */
-static char *said_of_target(const char *set)
+/* What is said of a setting when two designs are planned. */
+static char *said_of_set(const char *set)
 {
     struct diags d;
     struct scenario *s;
@@ -355,23 +355,37 @@ Test(plan, a_target_that_no_replica_bears_is_warned_of_once)
     char set[64];
     snprintf(set, sizeof set, "services.chat.autoscaler.target_rate=%.9greq/s",
              1.01 / 0.85 * c.autoscaler.target);
-    char *said = said_of_target(set);
+    char *said = said_of_set(set);
     const char *start = "--set: warning: target_rate: a replica bears about";
     cr_assert(strncmp(said, start, strlen(start)) == 0, "%s", said);
     cr_assert_null(strstr(said + strlen(start), "warning"), "%s", said);
     free(said);
     snprintf(set, sizeof set, "services.chat.autoscaler.target_rate=%.9greq/s",
              0.99 / 0.85 * c.autoscaler.target);
-    said = said_of_target(set);
+    said = said_of_set(set);
     cr_assert_str_empty(said, "%s", said);
     free(said);
-    said = said_of_target("services.chat.autoscaler.target_in_flight=257");
+    said = said_of_set("services.chat.autoscaler.target_in_flight=257");
     cr_assert(strstr(said, "target_in_flight: a replica runs about 256 requests"), "%s", said);
     free(said);
-    said = said_of_target("services.chat.autoscaler.target_in_flight=256");
+    said = said_of_set("services.chat.autoscaler.target_in_flight=256");
     cr_assert_str_empty(said, "%s", said);
     free(said);
     scenario_free(s);
+}
+
+Test(plan, a_timeout_that_hardly_acts_is_warned_of)
+{
+    char *said = said_of_set("services.chat.timeout=5s");
+    cr_assert(strstr(said, "--set: warning: timeout: requests wait at the router only with"), "%s",
+              said);
+    free(said);
+    said = said_of_set(
+        "services.chat={model: llama-3.1-8b, tensor_parallel: 1, timeout: 5s, "
+        "router: shared-queue, traffic: {arrivals: poisson, rate: 5req/s, "
+        "prompt: 100, output: 10}}");
+    cr_assert_str_empty(said, "%s", said);
+    free(said);
 }
 
 Test(plan, an_objective_that_no_load_meets)
