@@ -224,6 +224,44 @@ static void print_services(const struct report *r, struct block b)
     }
 }
 
+static void jobs_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
+                      const void *arg)
+{
+    (void)arg;
+    char done[NUMBER_SIZE], submitted[NUMBER_SIZE];
+    number_show(done, summary_mean(s, "jobs_done", column, entity, 0), 0);
+    number_show(submitted, summary_mean(s, "jobs_submitted", column, entity, 0), 0);
+    snprintf(out, CELL_SIZE, "%s / %s", done, submitted);
+}
+
+static bool any_column(const struct summary *s, const char *metric, uint32_t entity)
+{
+    bool any = false;
+    for (uint32_t c = 0; c < s->n_columns; c++)
+        any = any || summary_mean(s, metric, c, entity, 0) > 0;
+    return any;
+}
+
+/* Queues with recorded jobs; the gangs of a backlog wait for nothing but room. */
+static void print_queues(const struct report *r, struct block b)
+{
+    static const struct figure refused = {"  refused: too large", "jobs_refused", 1, 0, ""};
+    static const struct figure waits[] = {
+        {"  wait p50", "wait_p50_s", 1.0 / 60, 1, " min"},
+        {"  wait p90", "wait_p90_s", 1.0 / 60, 1, " min"},
+        {"  preemptions", "preemptions", 1, 0, ""},
+    };
+    for (uint32_t k = 0; k < r->s->n[AXIS_QUEUE]; k++) {
+        if (!any_column(r->s, "jobs_submitted", k))
+            continue;
+        fprintf(r->out, "Queue %s\n", r->s->names[AXIS_QUEUE][k]);
+        print_row(r, b, "  jobs done / submitted", jobs_cell, k, NULL);
+        if (any_column(r->s, "jobs_refused", k))
+            print_figures(r, b, &refused, 1, k);
+        print_figures(r, b, waits, sizeof waits / sizeof waits[0], k);
+    }
+}
+
 static void cost_rate_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
                            const void *arg)
 {
@@ -270,6 +308,7 @@ static void print_table(const struct report *r, struct block b)
     print_uses(r, b);
     print_figures(r, b, shares, sizeof shares / sizeof shares[0], 0);
     print_services(r, b);
+    print_queues(r, b);
     print_figures(r, b, reclaims, sizeof reclaims / sizeof reclaims[0], 0);
     print_row(r, b, "  binding stage", stage_cell, 0, NULL);
     print_row(r, b, "  GPUs evicted / asked", evicted_cell, 0, NULL);
@@ -297,13 +336,16 @@ static void print_title(const struct report *r, const char *title)
 
 static void print_verdicts(const struct report *r)
 {
-    print_title(r, "VERDICT");
+    bool titled = false;
     for (uint32_t c = 0; c < r->s->n_columns; c++)
         for (uint32_t k = 0; k < r->s->n[AXIS_SERVICE]; k++) {
             struct text t = {0}, line = {0};
             explain_objectives(&t, r->s, c, k);
             if (!t.n)
                 continue;
+            if (!titled)
+                print_title(r, "VERDICT");
+            titled = true;
             text_add(&line, "%s", r->s->columns[c].label);
             if (r->s->n[AXIS_SERVICE] > 1)
                 text_add(&line, ", %s", r->s->names[AXIS_SERVICE][k]);

@@ -236,6 +236,31 @@ Test(verdict, peak_above_the_limit_without_a_breach)
     experiment_fini(&e);
 }
 
+Test(verdict, queues_of_recorded_jobs)
+{
+    struct experiment e;
+    fixture_experiment(&e, 2, 1, 1);
+    set(&e, "jobs_submitted", SEPARATE, 0, 0);
+    set(&e, "wait_p50_s", SHARED, 0, 90);
+    set(&e, "wait_p90_s", SHARED, 0, 5400);
+    char *text = flat(report_of(&e, false));
+    expect_in(text, "Queue train jobs done / submitted ");
+    expect_in(text, " 1 / 3 wait p50 ");
+    expect_in(text, " 1.5 min wait p90 ");
+    expect_in(text, " 90.0 min preemptions ");
+    expect_not_in(text, "refused: too large");
+    free(text);
+    set(&e, "jobs_refused", SHARED, 0, 2);
+    text = flat(report_of(&e, false));
+    expect_in(text, "refused: too large ");
+    free(text);
+    set(&e, "jobs_submitted", SHARED, 0, 0);
+    text = flat(report_of(&e, false));
+    expect_not_in(text, "Queue train");
+    free(text);
+    experiment_fini(&e);
+}
+
 /* The waste of all designs in one sentence; named apart where it differs. */
 Test(verdict, waste)
 {
@@ -468,6 +493,7 @@ Test(verdict, training_only)
     cr_assert(report_print(f, &s, &v, &(struct report_options){0}) == HR_OK);
     fclose(f);
     expect_in(text, "no request came");
+    expect_not_in(text, "VERDICT");
     check_lines(text);
     free(text);
     verdict_fini(&v);
