@@ -67,6 +67,11 @@ void check_trace(const struct check *c, const struct trace_file_spec *t, bool jo
         check_say(c, DIAG_ERROR, t->at, "delimiter", NULL, "delimiter: must be one character");
     if (t->until_s <= t->from_s)
         check_say(c, DIAG_ERROR, t->at, "until", NULL, "until must be later than from");
+    static const char *const of_jobs[] = {"tenants", "min_gpus", "max_gpus"};
+    for (size_t i = 0; i < sizeof of_jobs / sizeof of_jobs[0] && !jobs; i++)
+        if (node_get(t->at, of_jobs[i]))
+            check_say(c, DIAG_ERROR, t->at, of_jobs[i], NULL, "%s is for jobs, these are requests",
+                      of_jobs[i]);
     if (t->max_gpus != FIELD_NO_WHOLE && t->min_gpus != FIELD_NO_WHOLE && t->max_gpus < t->min_gpus)
         check_say(c, DIAG_ERROR, t->at, "max_gpus", NULL, "max_gpus is below min_gpus");
 }
@@ -113,13 +118,29 @@ static void check_envelope(const struct check *c, const struct envelope_spec *e)
                   "an exponential ramp needs factors above 0");
 }
 
+static void check_tokens(const struct check *c, const struct tokens_spec *t, const char *key)
+{
+    if (t->at && t->mean > t->most)
+        check_say(c, DIAG_ERROR, t->at, "most", NULL, "%s: most is below the mean", key);
+}
+
+/* Keys that would change nothing. */
+static void check_not_replayed(const struct check *c, const struct traffic_spec *t)
+{
+    static const char *const keys[] = {"scale", "speed", "loop"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (node_get(t->at, keys[i]))
+            check_say(c, DIAG_ERROR, t->at, keys[i], NULL,
+                      "%s is for replayed traces: drawn arrivals have a rate", keys[i]);
+}
+
 static void check_generator(const struct check *c, const struct traffic_spec *t)
 {
     if (!node_get(t->at, "rate") && t->envelope.which != CHOICE_FILE)
         check_say(c, DIAG_ERROR, t->at, "arrivals", NULL, "drawn arrivals need a rate");
-    if (!isnan(t->scale))
-        check_say(c, DIAG_ERROR, t->at, "scale", NULL,
-                  "scale is for replayed traces: drawn arrivals have a rate");
+    check_not_replayed(c, t);
+    check_tokens(c, &t->prompt, "prompt");
+    check_tokens(c, &t->output, "output");
     bool lengths = node_get(t->at, "prompt") && node_get(t->at, "output");
     if (!node_get(t->at, "trace") && !lengths)
         check_say(c, DIAG_ERROR, t->at, "arrivals", NULL,
@@ -141,9 +162,21 @@ static void check_replay(const struct check *c, const struct traffic_spec *t)
                   "prompt and output are for drawn arrivals");
 }
 
-void check_traffic(const struct check *c, const struct traffic_spec *t)
+static void check_events(const struct check *c, const struct traffic_spec *t)
 {
     const struct event_spec *events = t->events.items;
+    for (size_t i = 0; i < t->events.n; i++) {
+        if (events[i].every_s < events[i].rise_s + events[i].hold_s + events[i].fall_s)
+            check_say(c, DIAG_ERROR, events[i].at, "every", NULL,
+                      "comes again before it is over: every is shorter than rise, hold and fall");
+        if (moment_since_start_s(events[i].start, c->day_s) >= c->spec->horizon_s)
+            check_say(c, DIAG_WARNING, events[i].at, "start", NULL,
+                      "%s starts after the end of the run", t->events.names[i]);
+    }
+}
+
+void check_traffic(const struct check *c, const struct traffic_spec *t)
+{
     if (!t->at)
         return;
     check_trace(c, &t->trace, false);
@@ -152,10 +185,7 @@ void check_traffic(const struct check *c, const struct traffic_spec *t)
     else
         check_replay(c, t);
     check_envelope(c, &t->envelope);
-    for (size_t i = 0; i < t->events.n; i++)
-        if (events[i].every_s < events[i].rise_s + events[i].hold_s + events[i].fall_s)
-            check_say(c, DIAG_ERROR, events[i].at, "every", NULL,
-                      "comes again before it is over: every is shorter than rise, hold and fall");
+    check_events(c, t);
 }
 
 /* ---- training ---- */
@@ -186,6 +216,9 @@ void check_training(const struct check *c, const struct training_spec *t)
     if (p->save_on_notice && isnan(p->notice_save_s))
         check_say(c, DIAG_ERROR, p->at, "save_on_notice", NULL,
                   "save_on_notice needs notice_save, the time of such a save");
+    if (!p->save_on_notice && !isnan(p->notice_save_s))
+        check_say(c, DIAG_WARNING, p->at, "notice_save", NULL,
+                  "notice_save changes nothing without `save_on_notice: yes`");
     if (t->backlog.at && t->backlog.work.which == 0 && t->backlog.work.fixed_s < 1)
         check_say(c, DIAG_ERROR, t->backlog.at, "work", NULL,
                   "work: gangs without end must run at least 1s");

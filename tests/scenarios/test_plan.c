@@ -388,6 +388,19 @@ Test(plan, a_timeout_that_hardly_acts_is_warned_of)
     free(said);
 }
 
+Test(plan, keys_that_change_nothing_are_warned_of)
+{
+    char *said = said_of_set("services.chat.traffic.events={x: {start: 2h, factor: 2, hold: 1h}}");
+    cr_assert(strstr(said, "warning: x starts after the end of the run"), "%s", said);
+    free(said);
+    said = said_of_set("services.chat.traffic.events={x: {start: 119min, factor: 2, hold: 1h}}");
+    cr_assert_str_empty(said, "%s", said);
+    free(said);
+    said = said_of_set("training.research.checkpoint.notice_save=20s");
+    cr_assert(strstr(said, "warning: notice_save changes nothing without"), "%s", said);
+    free(said);
+}
+
 Test(plan, an_objective_that_no_load_meets)
 {
     const char *set = "services.chat.slo={tpot: {p99: 1ms}}";
