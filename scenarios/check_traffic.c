@@ -120,7 +120,7 @@ static void check_envelope(const struct check *c, const struct envelope_spec *e)
 
 static void check_tokens(const struct check *c, const struct tokens_spec *t, const char *key)
 {
-    if (t->at && t->mean > t->most)
+    if (t->at && t->mean > (double)t->most)
         check_say(c, DIAG_ERROR, t->at, "most", NULL, "%s: most is below the mean", key);
 }
 
