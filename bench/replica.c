@@ -100,10 +100,10 @@ static void on_first(void *self, uint32_t id, simtime_ns at)
     (void)id, (void)at;
 }
 
-static void on_done(void *self, uint32_t id, simtime_ns at)
+static void on_done(void *self, const struct replica_request *request, simtime_ns at)
 {
     ((struct tally *)self)->done++;
-    (void)id, (void)at;
+    (void)request, (void)at;
 }
 
 static void play(struct replica **replicas, uint32_t n, struct tree *tree, const struct draw *draws,
@@ -121,7 +121,7 @@ static void play(struct replica **replicas, uint32_t n, struct tree *tree, const
             tree_set(tree, first, replica_due(replicas[first]));
             tally->calls++;
         }
-        const struct replica_request request = {now, i, d->prompt, d->output, 0};
+        const struct replica_request request = {now, i, d->prompt, d->output, 0, SIM_NEVER};
         replica_run_to(replicas[to], now);
         (void)replica_submit(replicas[to], &request, now);
         const simtime_ns due = replica_due_submitted(replicas[to], tree->next[to]);

@@ -16,10 +16,10 @@ static void pass_time(struct alone *a, simtime_ns to)
     a->now = to;
 }
 
-static void ignore(void *self, uint32_t id, simtime_ns at)
+static void ignore(void *self, const struct replica_request *request, simtime_ns at)
 {
     (void)self;
-    (void)id;
+    (void)request;
     (void)at;
 }
 
@@ -41,8 +41,10 @@ static enum hr_err play(struct alone *a, const struct replica_config *config,
         TRY(advance_to(a, q.arrival_ns));
         if (i == SETTLING)
             a->start = a->now;
-        const struct replica_request request = {q.arrival_ns, i, q.prompt_tokens, q.output_tokens,
-                                                0};
+        const struct replica_request request = {.arrival_ns = q.arrival_ns,
+                                                .id = i,
+                                                .prompt_tokens = q.prompt_tokens,
+                                                .output_tokens = q.output_tokens};
         if (replica_fits(config, q.prompt_tokens, q.output_tokens))
             TRY(replica_submit(a->replica, &request, a->now));
     }
@@ -61,7 +63,7 @@ enum hr_err calibrate_in_flight(const struct replica_config *config,
     struct request_source source;
     simtime_ns horizon = sim_time_from_s(2.0 * REQUESTS / rate_per_s);
     TRY(traffic_source_new(&alone, 0, 0, "calibrate", horizon, &source));
-    const struct replica_events events = {NULL, ignore, ignore};
+    const struct replica_events events = {NULL, NULL, ignore};
     struct alone a = {.replica = replica_new(config, &events), .start = SIM_NEVER};
     enum hr_err err = a.replica ? play(&a, config, &source) : HR_NOMEM;
     double most = config->max_num_seqs;

@@ -4,6 +4,7 @@
 #ifndef HEADROOM_MODELS_SERVING_LIVE_H
 #define HEADROOM_MODELS_SERVING_LIVE_H
 
+#include "models/serving/replica.h"
 #include "sim/err.h"
 #include "sim/time.h"
 
@@ -12,12 +13,10 @@
 
 #define LIVE_NONE UINT32_MAX
 
+/* What a replica does to a request stays in the replica until the request ends or returns. */
 struct live {
-    simtime_ns arrival_ns;
-    simtime_ns first_token_ns; /* SIM_NEVER until emitted */
-    uint64_t number;           /* order of arrival at the service */
-    uint32_t prompt_tokens, output_tokens;
-    uint32_t generated_tokens; /* kept over a return to the router */
+    struct replica_request request; /* id: its own; first_token_ns: SIM_NEVER until emitted */
+    uint64_t number;                /* order of arrival at the service */
     uint32_t retries;
     uint32_t next_free; /* link of the free list; LIVE_TAKEN while in use */
 };

@@ -290,7 +290,7 @@ static void finish(struct replica *r, uint32_t entry, simtime_ns now)
 {
     r->whole_kv -= whole_kv(&r->entries[entry].request);
     entry_free(r, entry);
-    r->events.done(r->events.self, r->entries[entry].request.id, now);
+    r->events.done(r->events.self, &r->entries[entry].request, now);
 }
 
 static void decode(struct replica *r, uint32_t steps)
@@ -317,11 +317,14 @@ static void complete_prompts(struct replica *r, simtime_ns now)
     const uint32_t n_partial = r->batch_tail > 0;
     for (; r->n_batch > n_partial; r->n_batch--) {
         const uint32_t entry = queue_pop(r);
-        const struct entry *e = &r->entries[entry];
+        struct entry *e = &r->entries[entry];
         const uint32_t kv = prompt_of(e) + 1;
         const uint32_t left = tokens_left(e) - 1;
-        if (e->request.generated_tokens == 0)
-            r->events.first_token(r->events.self, e->request.id, now);
+        if (e->request.generated_tokens == 0) {
+            e->request.first_token_ns = now;
+            if (r->events.first_token)
+                r->events.first_token(r->events.self, e->request.id, now);
+        }
         r->batch_kv -= kv;
         if (left > 0) {
             order_insert(r, entry, left);
@@ -395,7 +398,8 @@ size_t replica_take_all(struct replica *r, simtime_ns now, struct replica_reques
         out[n++] = r->entries[entry].request;
         entry = r->entries[entry].next;
     }
-    qsort(out, n, sizeof *out, by_arrival);
+    if (n > 1)
+        qsort(out, n, sizeof *out, by_arrival);
     replica_clear(r);
     r->phase = PHASE_IDLE;
     r->next_ns = SIM_NEVER;

@@ -63,20 +63,22 @@ struct replica_config {
 };
 
 /* A request as the replica sees it. Requests that return from an evicted, drained or failed replica
- * carry what they had generated (the first token already emitted when generated > 0). */
+ * carry what they had generated and when their first token was emitted. */
 struct replica_request {
     simtime_ns arrival_ns; /* at the router; decides who is evicted (latest, then highest id) */
     uint32_t id;           /* the owner's handle, handed back in callbacks; unique in the replica */
     uint32_t prompt_tokens, output_tokens;
     uint32_t generated_tokens; /* 0 for a new request; less than output_tokens */
+    simtime_ns first_token_ns; /* kept as it is when generated_tokens > 0, else set when emitted */
 };
 
 /* What happened, called from replica_advance in time order; at is the rounded-up boundary. Calls
  * back into the same replica are not allowed. */
 struct replica_events {
     void *self;
-    void (*first_token)(void *self, uint32_t id, simtime_ns at);
-    void (*done)(void *self, uint32_t id, simtime_ns at);
+    void (*first_token)(void *self, uint32_t id, simtime_ns at); /* may be NULL */
+    /* The request as submitted, but for its first token; valid during the call. */
+    void (*done)(void *self, const struct replica_request *request, simtime_ns at);
 };
 
 struct replica; /* opaque; its first cache line is what replica_next and replica_submit touch */

@@ -14,7 +14,7 @@ static void free_from(struct replica *r, uint32_t first)
     r->free_entry = first;
 }
 
-/* 40 bytes times a multiple of 16: a multiple of a cache line. */
+/* 48 bytes times a multiple of 16: a multiple of a cache line. */
 static struct entry *block_new(unsigned log2_capacity)
 {
     return aligned_alloc(64, (sizeof(struct entry) + sizeof(struct finish)) << log2_capacity);

@@ -14,7 +14,7 @@
  * numbers are compared as distances from steps_done, modulo 2^32. What a running request has
  * generated is output - (finish - steps_done), and its KV is prompt + generated.
  *
- * entries and order share one block of 40 bytes a request, whose capacity doubles when a submit
+ * entries and order share one block of 48 bytes a request, whose capacity doubles when a submit
  * finds it full; nothing else allocates. Sizes seen: 20 to 60 requests in a replica at normal load,
  * 256 at saturation, any number behind it in overload. A replica is called about 3 times a request
  * and 10,000 share a cache, so what counts is how many cache lines an event touches: three of the

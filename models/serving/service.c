@@ -57,13 +57,15 @@ static void in_flight_add(struct service *s, int change, simtime_ns now)
 
 /* ---- the end of a request ---- */
 
-static void emit_row(struct service *s, const struct live *r, enum slo_fate fate, simtime_ns now)
+static void emit_row(struct service *s, const struct replica_request *r, enum slo_fate fate,
+                     simtime_ns now)
 {
     if (!s->sink.request)
         return;
+    const struct live *live = &s->live.items[r->id];
     bool first = r->first_token_ns != SIM_NEVER;
     const struct request_row row = {
-        .number = r->number,
+        .number = live->number,
         .service = s->number,
         .arrival_ns = r->arrival_ns,
         .prompt_tokens = r->prompt_tokens,
@@ -71,12 +73,12 @@ static void emit_row(struct service *s, const struct live *r, enum slo_fate fate
         .ttft_ns = first ? r->first_token_ns - r->arrival_ns : SIM_NEVER,
         .e2e_ns = fate == SLO_DONE ? now - r->arrival_ns : SIM_NEVER,
         .fate = fate,
-        .retries = r->retries,
+        .retries = live->retries,
     };
     s->sink.request(s->sink.self, &row);
 }
 
-static void count_end(struct service *s, const struct live *r, enum slo_fate fate)
+static void count_end(struct service *s, const struct replica_request *r, enum slo_fate fate)
 {
     struct service_totals *t = &s->totals;
     t->done += fate == SLO_DONE;
@@ -89,16 +91,16 @@ static void count_end(struct service *s, const struct live *r, enum slo_fate fat
 }
 
 /* From the requests' side of Little's law: the part of the stay inside the measured part. */
-static void count_sojourn(struct service *s, const struct live *r, simtime_ns now)
+static void count_sojourn(struct service *s, const struct replica_request *r, simtime_ns now)
 {
     simtime_ns from = r->arrival_ns > s->start_ns ? r->arrival_ns : s->start_ns;
     if (s->start_ns != SIM_NEVER && now > from)
         s->totals.sojourn_ns += now - from;
 }
 
-static void request_end(struct service *s, uint32_t id, enum slo_fate fate, simtime_ns now)
+static void request_end(struct service *s, const struct replica_request *r, enum slo_fate fate,
+                        simtime_ns now)
 {
-    const struct live *r = &s->live.items[id];
     if (slo_measured(&s->plan->slo, r->arrival_ns)) {
         simtime_ns ttft = r->first_token_ns - r->arrival_ns, e2e = now - r->arrival_ns;
         uint32_t steps = r->output_tokens - 1;
@@ -110,21 +112,13 @@ static void request_end(struct service *s, uint32_t id, enum slo_fate fate, simt
     }
     count_sojourn(s, r, now);
     emit_row(s, r, fate, now);
-    live_drop(&s->live, id);
+    live_drop(&s->live, r->id);
     in_flight_add(s, -1, now);
 }
 
-void service_first_token(void *self, uint32_t id, simtime_ns at)
+void service_request_done(void *self, const struct replica_request *request, simtime_ns at)
 {
-    struct service *s = self;
-    struct live *r = &s->live.items[id];
-    if (r->first_token_ns == SIM_NEVER)
-        r->first_token_ns = at;
-}
-
-void service_request_done(void *self, uint32_t id, simtime_ns at)
-{
-    request_end(self, id, SLO_DONE, at);
+    request_end(self, request, SLO_DONE, at);
 }
 
 /* ---- waiting for a replica ---- */
@@ -138,7 +132,8 @@ static void timeout_resched(struct service *s)
         engine_cancel(s->engine, s->timeout);
         return;
     }
-    simtime_ns due = sim_time_add(s->live.items[head].arrival_ns, s->plan->request_timeout_ns);
+    simtime_ns due =
+        sim_time_add(s->live.items[head].request.arrival_ns, s->plan->request_timeout_ns);
     engine_schedule(s->engine, s->timeout, due > now_of(s) ? due : now_of(s));
 }
 
@@ -149,11 +144,11 @@ static void timeout_fire(void *ctx, uint32_t arg)
     simtime_ns now = now_of(s);
     for (uint32_t n = s->waiting.n; n > 0; n--) {
         uint32_t id = live_queue_peek(&s->waiting);
-        const struct live *r = &s->live.items[id];
+        const struct replica_request *r = &s->live.items[id].request;
         if (sim_time_add(r->arrival_ns, s->plan->request_timeout_ns) > now)
             break;
         live_queue_pop(&s->waiting);
-        request_end(s, id, SLO_TIMED_OUT, now);
+        request_end(s, r, SLO_TIMED_OUT, now);
     }
     timeout_resched(s);
 }
@@ -165,15 +160,7 @@ static bool dispatch(struct service *s, uint32_t id)
     if (number == ROUTER_NONE)
         return false;
     struct unit *u = s->units.items[number];
-    const struct live *r = &s->live.items[id];
-    const struct replica_request request = {
-        .arrival_ns = r->arrival_ns,
-        .id = id,
-        .prompt_tokens = r->prompt_tokens,
-        .output_tokens = r->output_tokens,
-        .generated_tokens = r->generated_tokens,
-    };
-    enum hr_err err = unit_submit(u, &request, now_of(s));
+    enum hr_err err = unit_submit(u, &s->live.items[id].request, now_of(s));
     if (err != HR_OK)
         service_fail(s, err);
     return true;
@@ -192,7 +179,7 @@ void service_return(struct service *s, const struct replica_request *taken, size
 {
     for (size_t i = n; i-- > 0;) {
         struct live *r = &s->live.items[taken[i].id];
-        r->generated_tokens = taken[i].generated_tokens;
+        r->request = taken[i];
         r->retries++;
         s->totals.retried += s->start_ns != SIM_NEVER;
         enum hr_err err = live_queue_push_head(&s->waiting, taken[i].id);
@@ -213,12 +200,14 @@ static void arrive(struct service *s, const struct request *q)
         return;
     }
     struct live *r = &s->live.items[id];
-    r->arrival_ns = q->arrival_ns;
-    r->first_token_ns = SIM_NEVER;
+    r->request = (struct replica_request){
+        .arrival_ns = q->arrival_ns,
+        .id = id,
+        .prompt_tokens = q->prompt_tokens,
+        .output_tokens = q->output_tokens,
+        .first_token_ns = SIM_NEVER,
+    };
     r->number = s->arrived++;
-    r->prompt_tokens = q->prompt_tokens;
-    r->output_tokens = q->output_tokens;
-    r->generated_tokens = 0;
     r->retries = 0;
     if (slo_measured(&s->plan->slo, q->arrival_ns)) {
         s->totals.arrived++;
@@ -228,7 +217,7 @@ static void arrive(struct service *s, const struct request *q)
     }
     in_flight_add(s, 1, q->arrival_ns);
     if (!replica_fits(&s->plan->replica, q->prompt_tokens, q->output_tokens)) {
-        request_end(s, id, SLO_TOO_LONG, q->arrival_ns);
+        request_end(s, &r->request, SLO_TOO_LONG, q->arrival_ns);
         return;
     }
     if (s->waiting.n == 0 && dispatch(s, id))
@@ -321,7 +310,7 @@ void service_free(struct service *s)
     router_free(s->router);
     slo_free(s->slo);
     autoscaler_free(s->scaler);
-    free(s->taken);
+    vec_free(&s->taken);
     free(s);
 }
 
@@ -339,8 +328,8 @@ void service_measure(struct service *s, simtime_ns now)
 static enum hr_err book_open(struct service *s, simtime_ns now)
 {
     for (uint32_t id = 0; id < s->live.n; id++) {
-        const struct live *r = &s->live.items[id];
-        if (r->next_free != LIVE_TAKEN)
+        const struct replica_request *r = &s->live.items[id].request;
+        if (s->live.items[id].next_free != LIVE_TAKEN)
             continue;
         count_sojourn(s, r, now);
         if (!slo_measured(&s->plan->slo, r->arrival_ns))
@@ -363,11 +352,12 @@ enum hr_err service_finish(struct service *s, simtime_ns now)
     if (s->err != HR_OK)
         return s->err;
     unit_run_all(s, now);
+    struct batch_sum sum = unit_sums(s, now);
+    TRY(unit_open_requests(s, now));
     TRY(book_open(s, now));
     TRY(slo_finish(s->slo));
     in_flight_add(s, 0, now);
     s->totals.in_flight_ns = s->in_flight_ns - s->in_flight_base;
-    struct batch_sum sum = unit_sums(s, now);
     u128 busy_ns = sum.busy_ns - s->base.busy_ns;
     double fill = (double)(sum.request_ns - s->base.request_ns);
     s->totals.batch_fill = busy_ns ? fill / (double)busy_ns / s->plan->replica.max_num_seqs : 0;

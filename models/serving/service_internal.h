@@ -68,11 +68,13 @@ struct service {
     uint32_t asked;              /* replicas wanted that have no lease yet */
     struct autoscaler *scaler;
     timer_id tick;
-    struct rng cold_start;         /* stream of the stage lengths */
-    struct batch_sum gone;         /* of replicas no longer there */
-    struct batch_sum base;         /* all of it before the measured part */
-    struct replica_request *taken; /* owned; scratch for what a replica returns */
-    size_t taken_capacity;
+    struct rng cold_start; /* stream of the stage lengths */
+    struct batch_sum gone; /* of replicas no longer there */
+    struct batch_sum base; /* all of it before the measured part */
+    struct {
+        struct replica_request *items; /* owned */
+        size_t n, capacity;
+    } taken; /* scratch for what a replica returns */
 
     simtime_ns start_ns; /* of the measured part; SIM_NEVER before it */
     uint64_t arrived;    /* since time 0, for the scaler */
@@ -93,8 +95,7 @@ void service_return(struct service *s, const struct replica_request *taken,
                     size_t n);         /* to the head */
 void service_flush(struct service *s); /* routes what waits, as far as replicas take it */
 void service_capacity_changed(struct service *s); /* the number of ready replicas */
-void service_first_token(void *self, uint32_t id, simtime_ns at);
-void service_request_done(void *self, uint32_t id, simtime_ns at);
+void service_request_done(void *self, const struct replica_request *request, simtime_ns at);
 
 /* scaling.c */
 enum hr_err scaling_init(struct service *s, simtime_ns horizon);
@@ -114,6 +115,7 @@ enum hr_err unit_submit(struct unit *u, const struct replica_request *request, s
 void unit_granted(void *self, lease_id l, simtime_ns now);
 void unit_evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns);
 uint64_t unit_loss(void *self, lease_id l, simtime_ns now);
+enum hr_err unit_open_requests(struct service *s, simtime_ns now); /* tells live; the end */
 void unit_run_all(struct service *s, simtime_ns t); /* replicas are past all boundaries before t */
 struct batch_sum unit_sums(const struct service *s, simtime_ns now); /* after unit_run_all */
 

@@ -50,7 +50,7 @@ struct unit *unit_spare(struct service *s)
 bool unit_hold(struct unit *u, lease_id lease, enum unit_state state)
 {
     struct service *s = u->service;
-    const struct replica_events events = {s, service_first_token, service_request_done};
+    const struct replica_events events = {s, NULL, service_request_done};
     u->replica = replica_new(&s->plan->replica, &events);
     if (!u->replica) {
         service_fail(s, HR_NOMEM);
@@ -166,24 +166,40 @@ void unit_ready(struct unit *u, simtime_ns now)
     service_flush(s);
 }
 
-/* Takes every request out of the replica and hands it back to the router. */
+/* Takes every request out of the replica, into the service's scratch. */
+static enum hr_err take_all(struct unit *u, simtime_ns now, size_t *n)
+{
+    struct service *s = u->service;
+    if (!vec_reserve(&s->taken, replica_count(u->replica)))
+        return HR_NOMEM;
+    *n = replica_take_all(u->replica, now, s->taken.items);
+    return HR_OK;
+}
+
+/* Hands every request back to the router. */
 static void give_back(struct unit *u, simtime_ns now)
 {
     struct service *s = u->service;
-    size_t n = replica_count(u->replica);
-    if (n == 0)
+    if (replica_count(u->replica) == 0)
         return;
-    if (n > s->taken_capacity) {
-        struct replica_request *p = realloc(s->taken, n * sizeof *p);
-        if (!p) {
-            service_fail(s, HR_NOMEM);
-            return;
-        }
-        s->taken = p;
-        s->taken_capacity = n;
+    size_t n;
+    enum hr_err err = take_all(u, now, &n);
+    if (err != HR_OK)
+        service_fail(s, err);
+    else
+        service_return(s, s->taken.items, n);
+}
+
+enum hr_err unit_open_requests(struct service *s, simtime_ns now)
+{
+    for (size_t i = 0; i < s->units.n; i++) {
+        size_t n = 0;
+        if (s->units.items[i]->replica)
+            TRY(take_all(s->units.items[i], now, &n));
+        for (size_t j = 0; j < n; j++)
+            s->live.items[s->taken.items[j].id].request = s->taken.items[j];
     }
-    n = replica_take_all(u->replica, now, s->taken);
-    service_return(s, s->taken, n);
+    return HR_OK;
 }
 
 static void unit_end(struct unit *u, simtime_ns now)

@@ -12,7 +12,7 @@ static const char *const what_names[] = {"first token", "done", "taken", "batch 
 struct note {
     enum what what;
     uint32_t id;
-    uint64_t value; /* tokens generated, integral */
+    uint64_t value; /* time of the first token, tokens generated, integral */
     simtime_ns at;
 };
 
@@ -57,9 +57,9 @@ static void on_first_token(void *self, uint32_t id, simtime_ns at)
     take_note(self, (struct note){FIRST_TOKEN, id, 0, at});
 }
 
-static void on_done(void *self, uint32_t id, simtime_ns at)
+static void on_done(void *self, const struct replica_request *request, simtime_ns at)
 {
-    take_note(self, (struct note){DONE, id, 0, at});
+    take_note(self, (struct note){DONE, request->id, request->first_token_ns, at});
 }
 
 static void caller_first_token(void *self, uint32_t id, simtime_ns at)
@@ -67,11 +67,11 @@ static void caller_first_token(void *self, uint32_t id, simtime_ns at)
     on_first_token(&((struct caller *)self)->log, id, at);
 }
 
-static void caller_done(void *self, uint32_t id, simtime_ns at)
+static void caller_done(void *self, const struct replica_request *request, simtime_ns at)
 {
     struct caller *c = self;
     c->n_done++;
-    on_done(&c->log, id, at);
+    on_done(&c->log, request, at);
 }
 
 static void caller_submit(struct caller *c, const struct replica_request *request, simtime_ns now)

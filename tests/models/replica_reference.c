@@ -271,7 +271,7 @@ static void end_decode(struct ref *r, simtime_ns at)
     for (size_t i = 0; i < r->inside.n;) {
         struct item *p = &r->inside.items[i];
         if (is_decoding(p) && ++p->request.generated_tokens == p->request.output_tokens) {
-            r->events.done(r->events.self, p->request.id, at);
+            r->events.done(r->events.self, &p->request, at);
             list_remove(&r->inside, i);
             finished++;
         } else {
@@ -291,10 +291,12 @@ static void end_prompts(struct ref *r, simtime_ns at)
         i++;
         if (was_decoding || !is_decoding(p))
             continue;
-        if (p->request.generated_tokens == 0)
+        if (p->request.generated_tokens == 0) {
+            p->request.first_token_ns = at;
             r->events.first_token(r->events.self, p->request.id, at);
+        }
         if (++p->request.generated_tokens == p->request.output_tokens) {
-            r->events.done(r->events.self, p->request.id, at);
+            r->events.done(r->events.self, &p->request, at);
             list_remove(&r->inside, --i);
             r->counts.one_token++;
         }

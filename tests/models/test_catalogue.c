@@ -268,9 +268,10 @@ static void on_first(void *self, uint32_t id, simtime_ns at)
     ((struct watch *)self)->first[id] = at;
 }
 
-static void on_done(void *self, uint32_t id, simtime_ns at)
+static void on_done(void *self, const struct replica_request *request, simtime_ns at)
 {
     struct watch *w = self;
+    const uint32_t id = request->id;
     w->n_done++;
     if (w->n_done == SIMULATED / 4)
         w->start_ns = at;
@@ -317,7 +318,7 @@ static struct measured simulate(const struct usage *u, enum prefill_mode prefill
         w.outputs[i] = 1 + (uint32_t)(uniform(&state) * (2 * u->output - 1));
         while (replica_next(r) <= now)
             replica_advance(r, replica_next(r));
-        replica_submit(r, &(struct replica_request){now, i, u->prompt, w.outputs[i], 0}, now);
+        replica_submit(r, &(struct replica_request){now, i, u->prompt, w.outputs[i], 0, 0}, now);
     }
     while (replica_count(r) > 0)
         replica_advance(r, replica_next(r));

@@ -23,9 +23,9 @@ static void on_first(void *self, uint32_t id, simtime_ns at)
     tell(self, 'f', id, at);
 }
 
-static void on_done(void *self, uint32_t id, simtime_ns at)
+static void on_done(void *self, const struct replica_request *request, simtime_ns at)
 {
-    tell(self, 'd', id, at);
+    tell(self, 'd', request->id, at);
 }
 
 static struct replica *make(const struct replica_config *config, struct story *story)
@@ -45,7 +45,7 @@ static void run_to(struct replica *r, simtime_ns t)
 static void submit(struct replica *r, uint32_t id, simtime_ns at, uint32_t prompt, uint32_t output)
 {
     run_to(r, at);
-    cr_assert_eq(replica_submit(r, &(struct replica_request){at, id, prompt, output, 0}, at),
+    cr_assert_eq(replica_submit(r, &(struct replica_request){at, id, prompt, output, 0, 0}, at),
                  HR_OK);
 }
 
@@ -147,7 +147,7 @@ Test(replica, idle_replica_starts_with_the_first_alone)
         if (!submit_first)
             run_to(r, 4);
         for (uint32_t i = 1; i <= 3; i++)
-            replica_submit(r, &(struct replica_request){4, i, 1, 1, 0}, 4);
+            replica_submit(r, &(struct replica_request){4, i, 1, 1, 0, 0}, 4);
         run_to(r, 1000);
         cr_expect_str_eq(story.text, "f0@4 d0@4 f1@5 d1@5 f2@6 d2@6 f3@6 d3@6 ");
         replica_free(r);
@@ -183,8 +183,10 @@ Test(replica, boundary_beyond_the_clock_never_comes)
 Test(replica, does_not_depend_on_the_date)
 {
     const simtime_ns later = 500 * 365 * SIM_DAY;
-    const struct replica_request requests[] = {
-        {0, 0, 300, 900, 0}, {40, 1, 20, 30, 0}, {70, 2, 10, 1, 0}, {6000, 3, 50, 40, 0}};
+    const struct replica_request requests[] = {{0, 0, 300, 900, 0, 0},
+                                               {40, 1, 20, 30, 0, 0},
+                                               {70, 2, 10, 1, 0, 0},
+                                               {6000, 3, 50, 40, 0, 0}};
     simtime_ns ends[2][4];
     for (int i = 0; i < 2; i++) {
         struct story story;
@@ -214,7 +216,8 @@ Test(replica, take_all_gives_back_in_arrival_order)
     config.max_num_seqs = 2;
     config.kv_capacity_tokens = 100;
     struct replica *r = make(&config, &story);
-    const struct replica_request in[] = {{9, 4, 1, 3, 0}, {8, 7, 1, 9, 2}, {8, 5, 1, 3, 0}};
+    const struct replica_request in[] = {
+        {9, 4, 1, 3, 0, 0}, {8, 7, 1, 9, 2, 6}, {8, 5, 1, 3, 0, 0}};
     for (int i = 0; i < 3; i++)
         replica_submit(r, &in[i], 20);
     /* 4 alone to 21, 7 (its third token is no first one) to 22, both to 23; 5 waits. */
@@ -223,6 +226,8 @@ Test(replica, take_all_gives_back_in_arrival_order)
     cr_expect_eq(replica_next(r), 24);
     cr_assert_eq(replica_take_all(r, 23, out), 3);
     const uint32_t ids[] = {5, 7, 4}, tokens[] = {0, 4, 2};
+    cr_expect_eq(out[1].first_token_ns, 6);
+    cr_expect_eq(out[2].first_token_ns, 21);
     for (int i = 0; i < 3; i++) {
         cr_expect_eq(out[i].id, ids[i]);
         cr_expect_eq(out[i].generated_tokens, tokens[i]);
@@ -282,11 +287,11 @@ Test(replica, is_called_in_time_when_an_eviction_speeds_it_up)
                                           .kv_capacity_tokens = 660};
     struct story story;
     struct replica *r = make(&config, &story);
-    replica_submit(r, &(struct replica_request){2, 0, 500, 100, 0}, 2);
-    replica_submit(r, &(struct replica_request){0, 1, 10, 50, 0}, 2);
+    replica_submit(r, &(struct replica_request){2, 0, 500, 100, 0, 0}, 2);
+    replica_submit(r, &(struct replica_request){0, 1, 10, 50, 0, 0}, 2);
     replica_run_to(r, 1000);
     const simtime_ns expected = replica_due(r);
-    replica_submit(r, &(struct replica_request){1, 2, 100, 40, 0}, 1000);
+    replica_submit(r, &(struct replica_request){1, 2, 100, 40, 0, 0}, 1000);
     simtime_ns due = replica_due_submitted(r, expected);
     while (!strstr(story.text, "d1@")) {
         replica_run_to(r, due);
@@ -322,7 +327,7 @@ Test(replica, long_queue)
     struct replica_request *out = malloc(100000 * sizeof *out);
     cr_assert_not_null(out);
     for (uint32_t i = 0; i < 100000; i++)
-        replica_submit(r, &(struct replica_request){i, i, 1, 1 + i % 5, 0}, 100000);
+        replica_submit(r, &(struct replica_request){i, i, 1, 1 + i % 5, 0, 0}, 100000);
     run_to(r, 100010);
     const uint32_t left = replica_count(r);
     cr_expect(left > 99900 && left < 100000);

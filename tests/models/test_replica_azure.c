@@ -34,7 +34,7 @@ static size_t read_trace(const char *path, struct replica_request *out)
         cr_assert_lt(n, MAX_ROWS);
         const uint64_t at = ((h * 60 + m) * 60 + s) * SIM_S + ticks * 100;
         first = n == 0 ? at : first;
-        out[n] = (struct replica_request){at - first, (uint32_t)n, prompt, output, 0};
+        out[n] = (struct replica_request){at - first, (uint32_t)n, prompt, output, 0, 0};
         n++;
     }
     fclose(f);
@@ -96,8 +96,8 @@ Test(replica_azure, conversation)
     compare_all(DATA "conv.csv", settings, sizeof settings / sizeof settings[0]);
 }
 
-/* At most 3 events a request: joined, first token, done; fewer where they fall together, and at most
- * 2 for an owner that waits for their ends. A stepper takes an event a step. */
+/* At most 3 events a request: joined, first token, done; fewer where they fall together, and at
+ * most 2 for an owner that waits for their ends. A stepper takes an event a step. */
 Test(replica_azure, few_events_a_request)
 {
     static struct replica_request recorded[MAX_ROWS];

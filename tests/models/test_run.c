@@ -151,9 +151,9 @@ static void stepped_first(void *self, uint32_t id, simtime_ns at)
     ((struct stepped *)self)->first[id] = at;
 }
 
-static void stepped_done(void *self, uint32_t id, simtime_ns at)
+static void stepped_done(void *self, const struct replica_request *request, simtime_ns at)
 {
-    ((struct stepped *)self)->done[id] = at;
+    ((struct stepped *)self)->done[request->id] = at;
 }
 
 static void step_through(const struct replica_config *config, const struct request_trace *trace,
@@ -163,8 +163,8 @@ static void step_through(const struct replica_config *config, const struct reque
     struct ref *r = ref_new(config, &events);
     for (uint32_t i = 0; i < trace->n; i++) {
         const struct request *q = &trace->rows[i];
-        const struct replica_request request = {q->arrival_ns, i, q->prompt_tokens,
-                                                q->output_tokens, 0};
+        const struct replica_request request = {q->arrival_ns,    i, q->prompt_tokens,
+                                                q->output_tokens, 0, 0};
         ref_run_to(r, q->arrival_ns);
         ref_submit(r, &request, q->arrival_ns);
     }
