@@ -48,7 +48,7 @@ static const struct field_table fleet =
 
 static const struct field reclaim_rows[] = {
     SPEC_WORD(RECLAIM, victims, "victims", "Which gangs are evicted first", victim_rule_names,
-              VICTIM_RULES, .fallback = "least_over_reclaim"),
+              VICTIM_RULES, .fallback = "least-over-reclaim"),
     SPEC_TIME(RECLAIM, grace_s, "grace",
               "Longest time from the notice until a victim has stopped [k8s_termination_grace_s]",
               .fallback = "30s", .max = 86400),

@@ -151,7 +151,7 @@ static const struct field service_rows[] = {
              "Most tokens of a step", .unit = UNIT_TOKENS, .min = 1, .max = 1e7,
              .fallback = "2048"),
     SPEC_WORD(SERVICE, router, "router", "Which replica takes a request", router_kind_names,
-              ROUTER_KINDS, .fallback = "least_outstanding"),
+              ROUTER_KINDS, .fallback = "least-outstanding"),
     SPEC_ROW(SERVICE, safe_in_flight, "safe_in_flight", FIELD_NUMBER,
              "Requests in flight that one replica carries, for the serving share of the ledger; "
              "without it the in-flight target, or what the target rate puts in flight",
