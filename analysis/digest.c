@@ -69,7 +69,9 @@ static double limit_gpus(const struct plan *p, const struct service_plan *s)
     double per_replica = s->gpus_per_replica;
     if (!s->autoscaler.enabled)
         return s->initial_replicas * per_replica;
-    double most = fmin(s->quota.ceiling_gpus, fleet_plan_gpus(&p->fleet));
+    double most = 0;
+    for (uint32_t i = 0; i < s->n_pools; i++)
+        most += fmin(s->pools[i].quota.ceiling_gpus, fleet_plan_gpus(&p->pools[s->pools[i].pool]));
     most = fmin(most, s->autoscaler.max_replicas * per_replica);
     return floor(most / per_replica) * per_replica;
 }
@@ -171,7 +173,7 @@ static enum hr_err scan_jobs(struct digest *d)
         const struct job_row *job = &r->jobs[i];
         if (job->backlog || job->first_start_ns == SIM_NEVER)
             continue;
-        struct digest_queue *q = &d->queues[job->claimant - r->n_services];
+        struct digest_queue *q = &d->queues[job->queue];
         if (!durations_add(&q->wait, job->first_start_ns - job->submit_ns))
             return HR_NOMEM;
         if (job->outcome == OUTCOME_DONE &&

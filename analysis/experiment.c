@@ -7,12 +7,12 @@
 
 /* One thread's view of one run in progress. */
 struct watch {
-    struct pool *pool;
+    struct workers *pool;
     uint32_t run;
     double behind; /* share of its simulated time reported so far */
 };
 
-struct pool {
+struct workers {
     const struct experiment_plan *plan;
     struct experiment *out;
     uint32_t n_runs;
@@ -25,14 +25,14 @@ struct pool {
     uint32_t runs_done;
 };
 
-static bool stopped(const struct pool *p)
+static bool stopped(const struct workers *p)
 {
     return p->plan->stop && atomic_load(p->plan->stop);
 }
 
 static void report(struct watch *j, double share, bool done)
 {
-    struct pool *p = j->pool;
+    struct workers *p = j->pool;
     pthread_mutex_lock(&p->mutex);
     p->behind += share - j->behind;
     p->runs_done += done;
@@ -83,7 +83,7 @@ static void drop_rows(struct run_results *r)
     r->n_jobs = r->n_reclaims = 0;
 }
 
-static enum hr_err run_one(struct pool *p, uint32_t run)
+static enum hr_err run_one(struct workers *p, uint32_t run)
 {
     const struct experiment_plan *e = p->plan;
     uint32_t column = run % e->n_columns, replication = run / e->n_columns;
@@ -107,7 +107,7 @@ static enum hr_err run_one(struct pool *p, uint32_t run)
 
 static void *work(void *arg)
 {
-    struct pool *p = arg;
+    struct workers *p = arg;
     while (!atomic_load(&p->give_up) && !stopped(p)) {
         uint32_t run = atomic_fetch_add(&p->next, 1);
         if (run >= p->n_runs)
@@ -121,7 +121,7 @@ static void *work(void *arg)
 }
 
 /* The calling thread is one of the workers; where no more can be started, fewer do the work. */
-static enum hr_err run_pool(struct pool *p)
+static enum hr_err run_pool(struct workers *p)
 {
     uint32_t extra = p->plan->n_threads < p->n_runs ? p->plan->n_threads - 1 : p->n_runs - 1;
     pthread_t *threads = calloc((size_t)extra + 1, sizeof *threads);
@@ -137,7 +137,7 @@ static enum hr_err run_pool(struct pool *p)
     return HR_OK;
 }
 
-static enum hr_err first_error(const struct pool *p, struct diags *diags)
+static enum hr_err first_error(const struct workers *p, struct diags *diags)
 {
     for (uint32_t run = 0; run < p->n_runs; run++) {
         if (p->errors[run] == HR_OK || p->errors[run] == HR_INTERRUPTED)
@@ -153,7 +153,7 @@ static enum hr_err first_error(const struct pool *p, struct diags *diags)
 }
 
 /* Replications that every design has finished, from the first on. */
-static uint32_t complete(const struct pool *p)
+static uint32_t complete(const struct workers *p)
 {
     uint32_t run = 0;
     while (run < p->n_runs && p->done[run])
@@ -161,7 +161,7 @@ static uint32_t complete(const struct pool *p)
     return run / p->plan->n_columns;
 }
 
-static enum hr_err run_experiment(struct pool *p, struct diags *diags)
+static enum hr_err run_experiment(struct workers *p, struct diags *diags)
 {
     struct experiment *out = p->out;
     const struct experiment_plan *plan = p->plan;
@@ -184,7 +184,7 @@ enum hr_err experiment_run(const struct experiment_plan *plan, struct experiment
                            struct diags *diags)
 {
     *out = (struct experiment){0};
-    struct pool p = {.plan = plan, .out = out, .n_runs = plan->n_columns * plan->n_replications};
+    struct workers p = {.plan = plan, .out = out, .n_runs = plan->n_columns * plan->n_replications};
     pthread_mutex_init(&p.mutex, NULL);
     enum hr_err err = run_experiment(&p, diags);
     pthread_mutex_destroy(&p.mutex);

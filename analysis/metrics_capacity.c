@@ -125,7 +125,8 @@ double capacity_goodput(const struct digest *d, struct metric_at at)
 /* Without a price there is no cost. */
 static double price(const struct digest *d)
 {
-    return d->plan->price_usd_per_gpu_h > 0 ? d->plan->price_usd_per_gpu_h : NAN;
+    double usd = d->plan->pools[0].price_usd_per_gpu_h;
+    return usd > 0 ? usd : NAN;
 }
 
 double capacity_cost(const struct digest *d, struct metric_at at)

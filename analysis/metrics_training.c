@@ -3,7 +3,7 @@
 
 static uint32_t owner_of(const struct digest *d, uint32_t queue)
 {
-    return 1 + d->results->n_services + queue;
+    return 1 + plan_queue_claimant(d->plan, queue);
 }
 
 double queue_count(const struct digest *d, struct metric_at at)

@@ -221,7 +221,7 @@ uint32_t summary_local(const struct summary *s, const struct plan *p, enum axis 
                                    : local_queue(p, s->names[AXIS_QUEUE][e - 1 - services]);
         if (i == SUMMARY_ABSENT)
             return i;
-        return 1 + i + (e <= services ? 0 : (uint32_t)p->n_services);
+        return 1 + (e <= services ? i : plan_queue_claimant(p, i));
     default:
         return 0;
     }

@@ -26,7 +26,8 @@ static struct service_plan service_of(const struct request_trace *trace, uint32_
     struct service_plan s = {
         .name = "chat",
         .model = "llama-3.1-70b fp8",
-        .quota = {.floor_gpus = replicas * 4, .ceiling_gpus = replicas * 4},
+        .pools = {{0, {.floor_gpus = replicas * 4, .ceiling_gpus = replicas * 4}}},
+        .n_pools = 1,
         .gpus_per_replica = 4,
         .replica = {.step = perf->step,
                     .prefill = PREFILL_CHUNKED,
@@ -61,6 +62,7 @@ static int measure(const struct request_trace *trace, uint32_t replicas, double 
     simtime_ns horizon = sim_time_from_s(requests / (8.0 * replicas));
     simtime_ns warmup = horizon / 10;
     const struct node_group group = {"node", "h100-sxm", (replicas + 1) / 2, 8};
+    const struct fleet_plan pool = {.name = "fleet", .groups = &group, .n_groups = 1};
     const struct service_plan service = service_of(trace, replicas, warmup, horizon);
     const struct plan plan = {
         .name = "replay",
@@ -70,7 +72,8 @@ static int measure(const struct request_trace *trace, uint32_t replicas, double 
         .warmup_ns = warmup,
         .timeline_ns = SIM_MIN,
         .start_date = "2026-01-01 00:00:00",
-        .fleet = {.groups = &group, .n_groups = 1},
+        .pools = &pool,
+        .n_pools = 1,
         .services = &service,
         .n_services = 1,
     };

@@ -25,7 +25,7 @@ static void print_traces(const struct scenario *s, const struct plan *plan)
     const struct scenario_trace *traces = scenario_traces(s, &n);
     for (size_t i = 0; i < n; i++) {
         printf("%s:\n", traces[i].owner);
-        trace_report_print(traces[i].report, fleet_plan_gpus(&plan->fleet), stdout);
+        trace_report_print(traces[i].report, plan_gpus(plan), stdout);
     }
 }
 
@@ -43,7 +43,7 @@ static enum hr_err check(const char *file, const struct check_options *o, struct
         print_traces(s, &plan);
         printf("%s: %s is good: %zu design%s, %u GPUs, %.6g h of which %.6g h are measured\n", file,
                scenario_name(s), scenario_n_designs(s), scenario_n_designs(s) == 1 ? "" : "s",
-               fleet_plan_gpus(&plan.fleet), sim_time_to_s(plan.horizon_ns) / 3600,
+               plan_gpus(&plan), sim_time_to_s(plan.horizon_ns) / 3600,
                sim_time_to_s(plan.horizon_ns - plan.warmup_ns) / 3600);
     }
     scenario_free(s);

@@ -137,7 +137,7 @@ static void say_traces(const struct columns *c)
 {
     size_t n;
     const struct scenario_trace *traces = scenario_traces(c->scenarios.items[0], &n);
-    uint32_t gpus = fleet_plan_gpus(&c->sources.items[0].plan->fleet);
+    uint32_t gpus = plan_gpus(c->sources.items[0].plan);
     for (size_t i = 0; i < n; i++) {
         const struct trace_report *r = traces[i].report;
         fprintf(stderr, "%s: %s: %llu rows read, %llu kept, %.4g h", traces[i].owner, r->path,

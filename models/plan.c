@@ -1,14 +1,14 @@
 /* What makes a plan impossible to run, whoever built it. */
 #include "models/plan.h"
 
-static const char *fleet_fault(const struct plan *p)
+static const char *pool_fault(const struct fleet_plan *f)
 {
-    if (p->fleet.n_groups == 0 || fleet_plan_gpus(&p->fleet) == 0)
+    if (f->n_groups == 0 || fleet_plan_gpus(f) == 0)
         return "the fleet has no GPUs";
-    for (size_t i = 0; i < p->fleet.n_groups; i++)
-        if (p->fleet.groups[i].gpus_per_node < 1 || p->fleet.groups[i].gpus_per_node > 64)
+    for (size_t i = 0; i < f->n_groups; i++)
+        if (f->groups[i].gpus_per_node < 1 || f->groups[i].gpus_per_node > 64)
             return "a node holds 1 to 64 GPUs";
-    if (!dist_valid(&p->fleet.reclaim.teardown) || !dist_valid(&p->fleet.reclaim.scrub))
+    if (!dist_valid(&f->reclaim.teardown) || !dist_valid(&f->reclaim.scrub))
         return "a reclaim stage has no valid length";
     return NULL;
 }
@@ -23,12 +23,27 @@ static const char *quota_fault(const struct quota *q, uint64_t gpus, uint64_t *f
     return *floors > gpus ? "the floors together exceed the fleet" : NULL;
 }
 
+/* floors: of each pool, so far. */
+static const char *claims_fault(const struct plan *p, const struct pool_claim *claims, uint32_t n,
+                                uint64_t *floors)
+{
+    const char *fault = n == 0 ? "a claimant lists no pool" : NULL;
+    for (uint32_t i = 0; i < n && !fault; i++) {
+        uint32_t pool = claims[i].pool;
+        fault = pool >= p->n_pools ? "a claimant lists a pool that does not exist"
+                                   : quota_fault(&claims[i].quota, fleet_plan_gpus(&p->pools[pool]),
+                                                 &floors[pool]);
+    }
+    return fault;
+}
+
 static uint32_t largest_node(const struct plan *p)
 {
     uint32_t largest = 0;
-    for (size_t i = 0; i < p->fleet.n_groups; i++)
-        if (p->fleet.groups[i].gpus_per_node > largest)
-            largest = p->fleet.groups[i].gpus_per_node;
+    for (size_t i = 0; i < p->n_pools; i++)
+        for (size_t g = 0; g < p->pools[i].n_groups; g++)
+            if (p->pools[i].groups[g].gpus_per_node > largest)
+                largest = p->pools[i].groups[g].gpus_per_node;
     return largest;
 }
 
@@ -65,31 +80,68 @@ static const char *queue_fault(const struct queue_plan *q)
     return NULL;
 }
 
-const char *plan_fault(const struct plan *p)
+static const char *claimants_fault(const struct plan *p)
 {
-    const char *fault = fleet_fault(p);
-    if (!fault && (p->warmup_ns >= p->horizon_ns || p->timeline_ns == 0))
-        fault = "the measured part is empty";
-    if (!fault && p->timeline_ns > UINT64_MAX / fleet_plan_gpus(&p->fleet))
-        fault = "a timeline window of so many GPUs overflows";
-    if (!fault && plan_claimants(p) == 0)
-        fault = "there is neither a service nor a training queue";
-    uint64_t gpus = fleet_plan_gpus(&p->fleet), floors = 0;
+    uint64_t floors[POOLS_MAX] = {0};
+    const char *fault = NULL;
     for (size_t i = 0; i < p->n_services && !fault; i++) {
-        fault = quota_fault(&p->services[i].quota, gpus, &floors);
+        fault = claims_fault(p, p->services[i].pools, p->services[i].n_pools, floors);
         if (!fault)
             fault = service_fault(p, &p->services[i]);
     }
     for (size_t i = 0; i < p->n_queues && !fault; i++) {
-        fault = quota_fault(&p->queues[i].quota, gpus, &floors);
+        for (size_t t = 0; t < queue_tenants(&p->queues[i]) && !fault; t++) {
+            const struct tenant_plan *tenant = queue_tenant(&p->queues[i], t);
+            fault = claims_fault(p, tenant->pools, tenant->n_pools, floors);
+        }
         if (!fault)
             fault = queue_fault(&p->queues[i]);
     }
     return fault;
 }
 
+const char *plan_fault(const struct plan *p)
+{
+    const char *fault =
+        p->n_pools < 1 || p->n_pools > POOLS_MAX ? "there is no pool, or too many" : NULL;
+    for (size_t i = 0; i < p->n_pools && !fault; i++)
+        fault = pool_fault(&p->pools[i]);
+    if (!fault && (p->warmup_ns >= p->horizon_ns || p->timeline_ns == 0))
+        fault = "the measured part is empty";
+    if (!fault && p->timeline_ns > UINT64_MAX / plan_gpus(p))
+        fault = "a timeline window of so many GPUs overflows";
+    if (!fault && plan_claimants(p) == 0)
+        fault = "there is neither a service nor a training queue";
+    return fault ? fault : claimants_fault(p);
+}
+
+size_t plan_claimants(const struct plan *p)
+{
+    return plan_queue_claimant(p, p->n_queues);
+}
+
+uint32_t plan_gpus(const struct plan *p)
+{
+    uint32_t gpus = 0;
+    for (size_t i = 0; i < p->n_pools; i++)
+        gpus += fleet_plan_gpus(&p->pools[i]);
+    return gpus;
+}
+
+uint32_t plan_queue_claimant(const struct plan *p, size_t queue)
+{
+    size_t claimant = p->n_services;
+    for (size_t i = 0; i < queue; i++)
+        claimant += queue_tenants(&p->queues[i]);
+    return (uint32_t)claimant;
+}
+
 const char *plan_claimant_name(const struct plan *p, uint32_t claimant)
 {
-    return claimant < p->n_services ? p->services[claimant].name
-                                    : p->queues[claimant - p->n_services].name;
+    if (claimant < p->n_services)
+        return p->services[claimant].name;
+    size_t tenant = claimant - p->n_services, queue = 0;
+    for (; tenant >= queue_tenants(&p->queues[queue]); queue++)
+        tenant -= queue_tenants(&p->queues[queue]);
+    return queue_tenant(&p->queues[queue], tenant)->name;
 }

@@ -17,12 +17,12 @@ struct plan {
     const char *design; /* "separate", "shared", "floor-plus-borrow", "quota": for reports only */
     uint64_t seed;
     simtime_ns horizon_ns, warmup_ns;
-    simtime_ns timeline_ns; /* width of the ledger's timeline windows */
-    const char *start_date; /* "2026-01-01 00:00:00": calendar time of t = 0, for files */
-    struct fleet_plan fleet;
-    double price_usd_per_gpu_h; /* of all supplied capacity */
+    simtime_ns timeline_ns;         /* width of the ledger's timeline windows */
+    const char *start_date;         /* "2026-01-01 00:00:00": calendar time of t = 0, for files */
+    const struct fleet_plan *pools; /* at least one; not owned */
+    size_t n_pools;                 /* up to POOLS_MAX */
     /* Sorted by name, so the order in a file decides nothing. Claimants are numbered services
-     * first, then queues. */
+     * first, then the tenants of the queues. */
     const struct service_plan *services;
     size_t n_services;
     const struct queue_plan *queues;
@@ -33,10 +33,9 @@ struct plan {
  * (floors fit the fleet, a replica fits a node, objectives present, ...). */
 const char *plan_fault(const struct plan *p);
 
-static inline size_t plan_claimants(const struct plan *p)
-{
-    return p->n_services + p->n_queues;
-}
+size_t plan_claimants(const struct plan *p);                      /* services and tenants */
+uint32_t plan_gpus(const struct plan *p);                         /* of all pools */
+uint32_t plan_queue_claimant(const struct plan *p, size_t queue); /* of its first tenant */
 
 /* Name of a claimant by number. */
 const char *plan_claimant_name(const struct plan *p, uint32_t claimant);

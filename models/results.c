@@ -12,6 +12,11 @@ void results_fini(struct run_results *r)
     }
     free(r->services);
     free(r->queues);
+    for (uint32_t i = 0; r->pools && i < r->n_pools; i++) {
+        free(r->pools[i].ledger);
+        free(r->pools[i].timeline);
+    }
+    free(r->pools);
     free(r->ledger);
     free(r->timeline);
     free(r->jobs);

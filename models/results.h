@@ -22,6 +22,13 @@ struct queue_results {
     struct queue_totals totals;
 };
 
+/* Of one pool; indexed as those of the whole run. */
+struct pool_results {
+    u128 *ledger;       /* owned */
+    uint64_t *timeline; /* owned */
+    uint32_t gpus;
+};
+
 /* Accounts are indexed owner * GPU_STATES + state; owner 0 is nobody, claimant i is i + 1. */
 struct run_results {
     uint32_t n_owners, n_services, n_queues;
@@ -29,7 +36,9 @@ struct run_results {
     simtime_ns start_ns, end_ns; /* the measured part */
     simtime_ns timeline_ns;
     size_t n_timeline;
-    u128 *ledger;                     /* owned; share-ns [n_owners * GPU_STATES] */
+    struct pool_results *pools; /* owned */
+    uint32_t n_pools;
+    u128 *ledger;                     /* owned; share-ns [n_owners * GPU_STATES], of all pools */
     uint64_t *timeline;               /* owned; share-ns [n_timeline][n_owners * GPU_STATES] */
     struct service_results *services; /* owned */
     struct queue_results *queues;     /* owned */

@@ -14,10 +14,9 @@ struct run {
     const struct plan *plan;
     const struct run_hooks *hooks;
     struct engine *engine;
-    struct ledger *ledger;
-    struct fleet *fleet;
-    struct service **services; /* owned; in plan order, claimants 0.. */
-    struct training **queues;  /* owned; in plan order, claimants after the services */
+    struct pool pools[POOLS_MAX]; /* owned */
+    struct service **services;    /* owned; in plan order, claimants 0.. */
+    struct training **queues;     /* owned; in plan order, claimants after the services */
     struct {
         struct job_row *items;
         size_t n, capacity;
@@ -32,14 +31,20 @@ static void take_job(void *self, const struct job_row *row)
         r->jobs_failed = true;
 }
 
+static void check_pools(const struct run *r, simtime_ns now)
+{
+    for (size_t i = 0; i < r->plan->n_pools; i++) {
+        bool conserves = ledger_conserves(r->pools[i].ledger, now);
+        if (!conserves || !fleet_consistent(r->pools[i].fleet))
+            abort(); /* a broken ledger must not become a result */
+    }
+}
+
 /* Conservation before each event: in checked builds and where a test asks for it. */
 static void check(void *ctx)
 {
     struct run *r = ctx;
-    bool conserves = ledger_conserves(r->ledger, engine_now(r->engine));
-    bool consistent = fleet_consistent(r->fleet);
-    if (!conserves || !consistent)
-        abort(); /* a broken ledger must not become a result */
+    check_pools(r, engine_now(r->engine));
 }
 
 static bool wants_checks(const struct run *r)
@@ -60,12 +65,30 @@ static enum hr_err build_claimants(struct run *r, uint32_t replication)
         r->hooks ? r->hooks->request : NULL,
     };
     for (size_t i = 0; i < p->n_services; i++)
-        TRY(service_new(&p->services[i], (uint32_t)i, r->engine, r->fleet, p->seed, replication,
-                        p->horizon_ns, &sink, &r->services[i]));
+        TRY(service_new(&p->services[i], (uint32_t)i, r->engine, r->pools, p->n_pools, p->seed,
+                        replication, p->horizon_ns, &sink, &r->services[i]));
     const struct training_sink jobs = {r, take_job};
     for (size_t i = 0; i < p->n_queues; i++)
-        TRY(training_new(&p->queues[i], r->engine, r->fleet, r->ledger, p->seed, replication,
-                         p->warmup_ns, p->horizon_ns, &jobs, &r->queues[i]));
+        TRY(training_new(&p->queues[i], (uint32_t)i, r->engine, r->pools, p->n_pools, p->seed,
+                         replication, p->warmup_ns, p->horizon_ns, &jobs, &r->queues[i]));
+    return HR_OK;
+}
+
+static enum hr_err build_pool(struct run *r, size_t i, uint32_t replication)
+{
+    const struct plan *p = r->plan;
+    struct pool *pool = &r->pools[i];
+    pool->ledger = ledger_new((uint32_t)plan_claimants(p) + 1, fleet_plan_gpus(&p->pools[i]),
+                              p->warmup_ns, p->horizon_ns, p->timeline_ns);
+    if (!pool->ledger)
+        return HR_NOMEM;
+    pool->fleet = fleet_new(&p->pools[i], r->engine, pool->ledger, p->seed, replication);
+    if (!pool->fleet)
+        return HR_NOMEM;
+    if (r->hooks && r->hooks->change) {
+        const struct fleet_trace trace = {r->hooks->self, r->hooks->change};
+        fleet_trace_set(pool->fleet, &trace);
+    }
     return HR_OK;
 }
 
@@ -73,20 +96,13 @@ static enum hr_err build(struct run *r, uint32_t replication)
 {
     const struct plan *p = r->plan;
     r->engine = engine_new();
-    r->ledger = ledger_new((uint32_t)plan_claimants(p) + 1, fleet_plan_gpus(&p->fleet),
-                           p->warmup_ns, p->horizon_ns, p->timeline_ns);
     r->services = calloc(p->n_services + 1, sizeof *r->services);
     r->queues = calloc(p->n_queues + 1, sizeof *r->queues);
-    if (!r->engine || !r->ledger || !r->services || !r->queues)
+    if (!r->engine || !r->services || !r->queues)
         return HR_NOMEM;
-    r->fleet = fleet_new(&p->fleet, r->engine, r->ledger, p->seed, replication);
-    if (!r->fleet)
-        return HR_NOMEM;
+    for (size_t i = 0; i < p->n_pools; i++)
+        TRY(build_pool(r, i, replication));
     TRY(build_claimants(r, replication));
-    if (r->hooks && r->hooks->change) {
-        const struct fleet_trace trace = {r->hooks->self, r->hooks->change};
-        fleet_trace_set(r->fleet, &trace);
-    }
     if (wants_checks(r))
         engine_check_set(r->engine, check, r);
     return HR_OK;
@@ -100,10 +116,18 @@ static void run_fini(struct run *r)
         training_free(r->queues[i]);
     free(r->services);
     free(r->queues);
-    fleet_free(r->fleet);
-    ledger_free(r->ledger);
+    for (size_t i = 0; i < r->plan->n_pools; i++) {
+        fleet_free(r->pools[i].fleet);
+        ledger_free(r->pools[i].ledger);
+    }
     engine_free(r->engine);
     vec_free(&r->jobs);
+}
+
+/* The priority of a service in the pool that it prefers. */
+static int32_t priority(const struct run *r, size_t service)
+{
+    return r->plan->services[service].pools[0].quota.priority;
 }
 
 /* Services take their first replicas in order of priority, ties by number. */
@@ -114,16 +138,17 @@ static enum hr_err start(struct run *r)
     for (size_t started = 0; started < p->n_services;) {
         int64_t best = INT64_MIN;
         for (size_t i = 0; i < p->n_services; i++)
-            if (p->services[i].quota.priority < below && p->services[i].quota.priority > best)
-                best = p->services[i].quota.priority;
+            if (priority(r, i) < below && priority(r, i) > best)
+                best = priority(r, i);
         for (size_t i = 0; i < p->n_services; i++)
-            if (p->services[i].quota.priority == best) {
+            if (priority(r, i) == best) {
                 TRY(service_start(r->services[i]));
                 started++;
             }
         below = best;
     }
-    fleet_want_pass(r->fleet);
+    for (size_t i = 0; i < p->n_pools; i++)
+        fleet_want_pass(r->pools[i].fleet);
     return HR_OK;
 }
 
@@ -169,29 +194,47 @@ static enum hr_err finish(struct run *r)
         TRY(service_finish(r->services[i], p->horizon_ns));
     for (size_t i = 0; i < p->n_queues; i++)
         TRY(training_finish(r->queues[i], p->horizon_ns));
-    ledger_settle(r->ledger, p->horizon_ns);
-    if (!ledger_conserves(r->ledger, p->horizon_ns) || !fleet_consistent(r->fleet))
-        abort(); /* a broken ledger must not become a result */
+    check_pools(r, p->horizon_ns);
     return r->jobs_failed ? HR_NOMEM : HR_OK;
 }
 
 /* ---- results ---- */
 
-static enum hr_err copy_ledger(const struct run *r, struct run_results *out)
+/* One pool's accounts, and added to those of the run. */
+static enum hr_err copy_pool(const struct pool *pool, struct run_results *out,
+                             struct pool_results *to)
 {
     size_t accounts = (size_t)out->n_owners * GPU_STATES;
-    out->n_timeline = ledger_windows(r->ledger);
-    out->ledger = calloc(accounts, sizeof *out->ledger);
-    out->timeline = calloc(out->n_timeline * accounts, sizeof *out->timeline);
-    if (!out->ledger || !out->timeline)
+    to->gpus = fleet_gpus(pool->fleet);
+    to->ledger = calloc(accounts, sizeof *to->ledger);
+    to->timeline = calloc(out->n_timeline * accounts, sizeof *to->timeline);
+    if (!to->ledger || !to->timeline)
         return HR_NOMEM;
     for (uint32_t owner = 0; owner < out->n_owners; owner++)
         for (unsigned s = 0; s < GPU_STATES; s++) {
             size_t a = results_account(owner, s);
-            out->ledger[a] = ledger_total(r->ledger, owner, s);
-            for (size_t w = 0; w < out->n_timeline; w++)
-                out->timeline[w * accounts + a] = ledger_window(r->ledger, w, owner, s);
+            to->ledger[a] = ledger_total(pool->ledger, owner, s);
+            out->ledger[a] += to->ledger[a];
+            for (size_t w = 0; w < out->n_timeline; w++) {
+                uint64_t ns = ledger_window(pool->ledger, w, owner, s);
+                to->timeline[w * accounts + a] = ns;
+                out->timeline[w * accounts + a] += ns;
+            }
         }
+    return HR_OK;
+}
+
+static enum hr_err copy_ledgers(const struct run *r, struct run_results *out)
+{
+    size_t accounts = (size_t)out->n_owners * GPU_STATES, n = r->plan->n_pools;
+    out->n_timeline = ledger_windows(r->pools[0].ledger);
+    out->pools = calloc(n, sizeof *out->pools);
+    out->ledger = calloc(accounts, sizeof *out->ledger);
+    out->timeline = calloc(out->n_timeline * accounts, sizeof *out->timeline);
+    if (!out->pools || !out->ledger || !out->timeline)
+        return HR_NOMEM;
+    for (; out->n_pools < n; out->n_pools++)
+        TRY(copy_pool(&r->pools[out->n_pools], out, &out->pools[out->n_pools]));
     return HR_OK;
 }
 
@@ -214,16 +257,36 @@ static enum hr_err copy_service(const struct service_plan *plan, const struct se
     return HR_OK;
 }
 
+/* By decision, those of one instant by pool. */
+static int by_decision(const void *a, const void *b)
+{
+    const struct reclaim_row *x = a, *y = b;
+    if (x->decision_ns != y->decision_ns)
+        return x->decision_ns < y->decision_ns ? -1 : 1;
+    if (x->pool != y->pool)
+        return x->pool < y->pool ? -1 : 1;
+    return x->lease < y->lease ? -1 : x->lease > y->lease;
+}
+
 static enum hr_err copy_reclaims(const struct run *r, struct run_results *out)
 {
-    size_t n;
-    const struct reclaim_row *rows = fleet_reclaims(r->fleet, &n);
-    out->reclaims = calloc(n + 1, sizeof *rows);
+    size_t n = 0, of_pool;
+    for (size_t i = 0; i < r->plan->n_pools; i++) {
+        fleet_reclaims(r->pools[i].fleet, &of_pool);
+        n += of_pool;
+    }
+    out->reclaims = calloc(n + 1, sizeof *out->reclaims);
     if (!out->reclaims)
         return HR_NOMEM;
-    for (size_t i = 0; i < n; i++)
-        if (rows[i].decision_ns >= out->start_ns)
-            out->reclaims[out->n_reclaims++] = rows[i];
+    for (size_t i = 0; i < r->plan->n_pools; i++) {
+        const struct reclaim_row *rows = fleet_reclaims(r->pools[i].fleet, &of_pool);
+        for (size_t j = 0; j < of_pool; j++)
+            if (rows[j].decision_ns >= out->start_ns) {
+                out->reclaims[out->n_reclaims] = rows[j];
+                out->reclaims[out->n_reclaims++].pool = (uint32_t)i;
+            }
+    }
+    qsort(out->reclaims, out->n_reclaims, sizeof *out->reclaims, by_decision);
     return HR_OK;
 }
 
@@ -234,7 +297,7 @@ static enum hr_err copy_results(struct run *r, struct run_results *out)
         .n_owners = (uint32_t)plan_claimants(p) + 1,
         .n_services = (uint32_t)p->n_services,
         .n_queues = (uint32_t)p->n_queues,
-        .fleet_gpus = fleet_gpus(r->fleet),
+        .fleet_gpus = plan_gpus(p),
         .start_ns = p->warmup_ns,
         .end_ns = p->horizon_ns,
         .timeline_ns = p->timeline_ns,
@@ -244,7 +307,7 @@ static enum hr_err copy_results(struct run *r, struct run_results *out)
     out->queues = calloc(p->n_queues + 1, sizeof *out->queues);
     if (!out->services || !out->queues)
         return HR_NOMEM;
-    TRY(copy_ledger(r, out));
+    TRY(copy_ledgers(r, out));
     for (size_t i = 0; i < p->n_services; i++)
         TRY(copy_service(&p->services[i], r->services[i], &out->services[i]));
     for (size_t i = 0; i < p->n_queues; i++)

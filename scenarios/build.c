@@ -32,26 +32,31 @@ struct dist build_dist(const struct duration_spec *d)
 
 /* ---- fleet ---- */
 
-static enum hr_err build_fleet(const struct build *b, struct fleet_plan *out)
+static enum hr_err build_fleet(const struct build *b, struct plan *out)
 {
     const struct fleet_spec *f = &b->check->spec->fleet;
     const struct reclaim_spec *r = &b->check->spec->reclaim;
     const struct group_spec *from = f->groups.items;
     size_t n = f->groups.n ? f->groups.n : 1;
     struct node_group *groups = arena_array(b->check->arena, n, sizeof *groups);
-    if (!groups)
+    struct fleet_plan *pool = arena_alloc(b->check->arena, sizeof *pool);
+    if (!groups || !pool)
         return HR_NOMEM;
     groups[0] =
         (struct node_group){"fleet", f->gpu, (uint32_t)f->nodes, (uint32_t)f->gpus_per_node};
     for (size_t i = 0; i < f->groups.n; i++)
         groups[i] = (struct node_group){from[i].name, from[i].gpu, (uint32_t)from[i].nodes,
                                         (uint32_t)from[i].gpus_per_node};
-    *out = (struct fleet_plan){.groups = groups,
-                               .n_groups = n,
-                               .reclaim = {.victims = (enum victim_rule)r->victims,
-                                           .grace_ns = sim_time_from_s(r->grace_s),
-                                           .teardown = build_dist(&r->teardown),
-                                           .scrub = build_dist(&r->scrub)}};
+    *pool = (struct fleet_plan){.name = "fleet",
+                                .groups = groups,
+                                .n_groups = n,
+                                .reclaim = {.victims = (enum victim_rule)r->victims,
+                                            .grace_ns = sim_time_from_s(r->grace_s),
+                                            .teardown = build_dist(&r->teardown),
+                                            .scrub = build_dist(&r->scrub)},
+                                .price_usd_per_gpu_h = f->price_usd_per_h};
+    out->pools = pool;
+    out->n_pools = 1;
     return HR_OK;
 }
 
@@ -157,9 +162,8 @@ enum hr_err build_plan(const struct build *b, const char *design, const struct d
                          .horizon_ns = sim_time_from_s(s->horizon_s),
                          .warmup_ns = sim_time_from_s(c->warmup_s),
                          .timeline_ns = sim_time_from_s(timeline_s(c)),
-                         .start_date = date,
-                         .price_usd_per_gpu_h = s->fleet.price_usd_per_h};
-    TRY(build_fleet(b, &out->fleet));
+                         .start_date = date};
+    TRY(build_fleet(b, out));
     TRY(build_claimants(b, design, d, out));
     const char *fault = plan_fault(out);
     if (!fault)

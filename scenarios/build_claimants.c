@@ -217,7 +217,8 @@ enum hr_err build_service(const struct build *b, const char *name, const struct 
     double weights;
     *out = (struct service_plan){
         .name = name,
-        .quota = claim->quota,
+        .pools = {{0, claim->quota}},
+        .n_pools = 1,
         .gpus_per_replica = (uint32_t)s->tensor_parallel,
         .router = (enum router_kind)s->router,
         .slow_start_ns = sim_time_from_s(s->slow_start_s),
@@ -289,7 +290,7 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         warn_of_load(b, t, trace);
     *out = (struct queue_plan){
         .name = name,
-        .quota = claim->quota,
+        .tenant = {.name = name, .weight = 1, .pools = {{0, claim->quota}}, .n_pools = 1},
         .backfill = (enum backfill_kind)t->backfill,
         .estimate = factor ? ESTIMATE_FACTOR : (enum estimate_kind)t->estimate.word,
         .estimate_factor = factor ? t->estimate.number : 1,

@@ -115,11 +115,13 @@ static void queues_by(const struct preset_run *r, const char *key, const struct 
 static struct quota quota(uint64_t floor, uint64_t ceiling, uint64_t lend, int32_t priority,
                           enum may_reclaim may_reclaim)
 {
-    return (struct quota){.floor_gpus = (uint32_t)floor,
-                          .ceiling_gpus = (uint32_t)ceiling,
-                          .lend_gpus = (uint32_t)lend,
-                          .priority = priority,
-                          .may_reclaim = may_reclaim};
+    struct quota q = {.floor_gpus = (uint32_t)floor,
+                      .ceiling_gpus = (uint32_t)ceiling,
+                      .lend_gpus = (uint32_t)lend,
+                      .priority = priority,
+                      .weight = 1};
+    quota_may_reclaim(&q, may_reclaim);
+    return q;
 }
 
 /* ---- the presets ---- */

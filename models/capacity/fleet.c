@@ -5,12 +5,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-const char *const may_reclaim_names[RECLAIM_POLICIES] = {
-    [RECLAIM_NEVER] = "never",
-    [RECLAIM_FLOOR] = "floor",
-    [RECLAIM_LOWER_PRIORITY] = "lower-priority",
-};
-
 const char *const victim_rule_names[VICTIM_RULES] = {
     [VICTIM_LEAST_WORK_LOST] = "least-work-lost",
     [VICTIM_LEAST_OVER_RECLAIM] = "least-over-reclaim",
@@ -60,7 +54,8 @@ static void pass(void *ctx, uint32_t arg)
     f->in_pass = true;
     for (size_t i = 0; i < f->order.n; i++) {
         const struct claimant_ops *ops = &f->claimants.items[f->order.items[i]].ops;
-        ops->schedule(ops->self, now);
+        if (ops->schedule)
+            ops->schedule(ops->self, now);
     }
     f->in_pass = false;
     f->next_pass_ns = now + 1;
@@ -205,14 +200,15 @@ enum grant fleet_would(const struct fleet *f, uint32_t claimant, const struct sh
     return lent ? fit : GRANT_QUOTA;
 }
 
-enum grant fleet_acquire(struct fleet *f, uint32_t claimant, const struct shape *shape,
-                         enum gpu_state state, uint32_t tag, lease_id *out)
+enum grant fleet_acquire(struct fleet *f, uint32_t claimant, const struct ask *ask,
+                         enum gpu_state state, lease_id *out)
 {
+    const struct shape *shape = &ask->shape;
     enum grant would = fleet_would(f, claimant, shape);
     if (would != GRANT_OK)
         return would;
     uint32_t slot;
-    if (lease_new(f, claimant, shape->gpus, tag, &slot) != HR_OK)
+    if (lease_new(f, claimant, ask, &slot) != HR_OK)
         return GRANT_FAILED;
     if (nodes_take(&f->nodes, shape, &f->leases.items[slot].parts) != HR_OK) {
         lease_drop(f, slot);
@@ -233,10 +229,12 @@ void fleet_set_state(struct fleet *f, lease_id l, enum gpu_state s)
     book_state(f, slot, s);
 }
 
-void fleet_busy_set(struct fleet *f, uint32_t claimant, uint32_t gpus)
+uint32_t fleet_busy_set(struct fleet *f, uint32_t claimant, uint32_t gpus)
 {
-    f->claimants.items[claimant].busy = gpus;
+    struct claimant *c = &f->claimants.items[claimant];
+    c->busy = gpus;
     book_busy(f, claimant);
+    return c->ready < gpus ? c->ready : gpus;
 }
 
 /* ---- looking ---- */

@@ -2,8 +2,9 @@
  *
  * Claimants (services and training queues) hold GPUs only through leases. A lease is a claimant, a
  * GPU set and a state; every state change goes through it and is written to the ledger. A claimant
- * has a quota (floor, ceiling, lend, priority, may_reclaim; names and rules: models/README.md,
- * "Quota and reclaim"). Designs are presets of these numbers, nothing here knows their names.
+ * has a quota (floor, ceiling, lend, priority, whom it may evict; names and rules:
+ * models/README.md, "Quota and reclaim"). Designs are presets of these numbers, nothing here knows
+ * their names.
  *
  * Life of a lease
  *
@@ -47,20 +48,60 @@ struct node_group {
     uint32_t gpus_per_node; /* 1..64 */
 };
 
-enum may_reclaim {
-    RECLAIM_NEVER,
-    RECLAIM_FLOOR,          /* while usage + request <= own floor, from claimants above theirs */
-    RECLAIM_LOWER_PRIORITY, /* also up to the ceiling, from borrowers of lower priority */
-    RECLAIM_POLICIES
-};
-extern const char *const may_reclaim_names[RECLAIM_POLICIES];
+/* Whom of the other claimants a start may evict (Kueue: reclaimWithinCohort, borrowWithinCohort).
+ */
+enum within_cohort { COHORT_NEVER, COHORT_LOWER_PRIORITY, COHORT_ANY, COHORT_POLICIES };
+extern const char *const within_cohort_names[COHORT_POLICIES];
 
+/* Whom of its own claimant (Kueue: withinClusterQueue). */
+enum within_queue {
+    QUEUE_NEVER,
+    QUEUE_LOWER_PRIORITY,
+    QUEUE_LOWER_OR_NEWER_EQUAL, /* also of equal priority, if it started later */
+    QUEUE_POLICIES
+};
+extern const char *const within_queue_names[QUEUE_POLICIES];
+
+#define COHORT_ROOT 0u
+
+/* What a claimant may hold of one pool. All zero: nothing. */
 struct quota {
     uint32_t floor_gpus;   /* nominal quota */
-    uint32_t ceiling_gpus; /* floor + borrow */
-    uint32_t lend_gpus;    /* of the floor, what others may use while it is idle */
-    int32_t priority;
-    enum may_reclaim may_reclaim;
+    uint32_t ceiling_gpus; /* floor + borrowing limit */
+    uint32_t lend_gpus;    /* lending limit: of the floor, what others may use while it is idle */
+    int32_t priority; /* order in passes; priority of its leases, to which an ask adds its own */
+    double weight;    /* fair sharing; 0 counts as 1 */
+    enum within_cohort reclaim_within_cohort; /* while usage + request <= floor: from borrowers */
+    enum within_cohort borrow_within_cohort;  /* also beyond it, up to the ceiling: from borrowers
+                                                 of lower priority; never or lower-priority */
+    bool has_borrow_threshold;                /* beyond the floor only victims ... */
+    int32_t borrow_threshold;                 /* ... of at most this priority */
+    enum within_queue within_queue;
+    uint32_t cohort; /* 1 + index in fleet_plan.cohorts; COHORT_ROOT: directly under the fleet */
+};
+
+/* The two policies as one word: never; floor (any borrower, to the own floor); lower-priority (also
+ * beyond it, from borrowers of lower priority). */
+enum may_reclaim { RECLAIM_NEVER, RECLAIM_FLOOR, RECLAIM_LOWER_PRIORITY, RECLAIM_POLICIES };
+extern const char *const may_reclaim_names[RECLAIM_POLICIES];
+void quota_may_reclaim(struct quota *q, enum may_reclaim may);
+
+/* Quota that claimants share: a team, an organisation (Kueue: Cohort). Limits hold at each level.
+ */
+struct cohort {
+    const char *name;
+    uint32_t parent;                  /* as quota.cohort; a lower number than its own */
+    uint32_t floor_gpus;              /* nominal quota of its own, beside what its members have */
+    uint32_t ceiling_gpus, lend_gpus; /* of the whole: members and own */
+    double weight;
+};
+
+/* Pools: sets of nodes with one kind of supply, each with a quota of its own (Kueue: resource
+ * flavors). A claimant lists the pools it may use in its order of preference. */
+enum { POOLS_MAX = 4 };
+struct pool_claim {
+    uint32_t pool;
+    struct quota quota;
 };
 
 enum victim_rule {
@@ -98,10 +139,15 @@ struct reclaim_plan {
     struct dist scrub;    /* per stopping lease */
 };
 
+/* One pool. */
 struct fleet_plan {
     const struct node_group *groups; /* not owned */
     size_t n_groups;
     struct reclaim_plan reclaim;
+    const char *name;
+    const struct cohort *cohorts; /* not owned */
+    size_t n_cohorts;
+    double price_usd_per_gpu_h; /* of what is supplied */
 };
 
 uint32_t fleet_plan_gpus(const struct fleet_plan *p);
@@ -122,11 +168,26 @@ struct shape {
 };
 
 struct fleet; /* opaque */
+
+/* A pool in a run. */
+struct pool {
+    struct fleet *fleet;
+    struct ledger *ledger;
+};
+
+/* What a claimant asks for. */
+struct ask {
+    struct shape shape;
+    uint32_t tag;     /* the claimant's handle */
+    int32_t priority; /* beyond the claimant's own */
+};
+
 typedef uint32_t lease_id;
 #define LEASE_NONE UINT32_MAX
 
 /* One reclaim: a start that needed evicted GPUs, from the decision to ready. */
 struct reclaim_row {
+    uint32_t pool; /* set in the results of a run */
     uint32_t claimant;
     lease_id lease;
     simtime_ns decision_ns, granted_ns, ready_ns; /* ready SIM_NEVER: not reached (yet) */
@@ -141,7 +202,7 @@ struct reclaim_row {
 
 struct claimant_ops {
     void *self;
-    /* One scheduling pass: acquire or reclaim what waits. */
+    /* One scheduling pass: acquire or reclaim what waits. NULL: another claimant's does it. */
     void (*schedule)(void *self, simtime_ns now);
     /* An assembling lease is complete and held; its GPUs are booked (claimant, held_idle). */
     void (*granted)(void *self, lease_id l, simtime_ns now);
@@ -190,17 +251,17 @@ enum grant {
     GRANT_FAILED /* memory is out */
 };
 
-/* Takes free GPUs now, in state. tag is the claimant's handle. */
-enum grant fleet_acquire(struct fleet *f, uint32_t claimant, const struct shape *shape,
-                         enum gpu_state state, uint32_t tag, lease_id *out);
+/* Takes free GPUs now, in state. */
+enum grant fleet_acquire(struct fleet *f, uint32_t claimant, const struct ask *ask,
+                         enum gpu_state state, lease_id *out);
 
 /* As fleet_acquire without taking: what the answer would be. */
 enum grant fleet_would(const struct fleet *f, uint32_t claimant, const struct shape *shape);
 
 /* Takes free and evicted GPUs: evicts what is needed if the claimant may reclaim it. GRANT_OK: the
  * lease is assembling, granted() will be called. detect_ns goes into the reclaim row. */
-enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct shape *shape,
-                         uint32_t tag, simtime_ns detect_ns, lease_id *out);
+enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct ask *ask,
+                         simtime_ns detect_ns, lease_id *out);
 
 /* Gives up an assembling lease: its GPUs become free as they come. */
 void fleet_abandon(struct fleet *f, lease_id l);
@@ -215,8 +276,9 @@ void fleet_stop_at(struct fleet *f, lease_id l, simtime_ns at, simtime_ns checkp
 /* ---- the busy share of a service ---- */
 
 /* Books so many GPUs of the claimant's held leases as serving, the others of those in state
- * held_idle or serving as held_idle: whichever replicas hold the requests. */
-void fleet_busy_set(struct fleet *f, uint32_t claimant, uint32_t gpus);
+ * held_idle or serving as held_idle: whichever replicas hold the requests. Returns how many there
+ * are to be booked, at most gpus. */
+uint32_t fleet_busy_set(struct fleet *f, uint32_t claimant, uint32_t gpus);
 
 /* ---- looking ---- */
 

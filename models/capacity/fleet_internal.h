@@ -46,6 +46,7 @@ struct lease {
     enum lease_phase phase;
     enum gpu_state state; /* while held or stopping */
     uint32_t claimant, tag, gpus;
+    int32_t priority;    /* its claimant's and that of its ask */
     uint32_t missing;    /* assembling: GPUs still to come */
     uint32_t row;        /* its reclaim row, or NONE */
     uint32_t claims;     /* assembling: first of its claims, or NONE */
@@ -187,19 +188,17 @@ struct fleet {
 
 /* ---- quota.c ---- */
 
-/* Whom a claimant may take GPUs from to start so many more. */
-enum may_take { TAKE_NOBODY, TAKE_LOWER_PRIORITY, TAKE_ANYBODY };
-
 /* GRANT_OK, GRANT_QUOTA (over the ceiling for now) or GRANT_NEVER. */
 enum grant quota_ceiling(const struct fleet *f, uint32_t claimant, uint32_t gpus);
 /* Free GPUs a claimant may take now without touching what others do not lend. */
 uint32_t quota_free(const struct fleet *f, uint32_t claimant);
 /* GPUs free or on their way and unclaimed that it may have, by the same rule. */
 uint32_t quota_coming(const struct fleet *f, uint32_t claimant);
-enum may_take quota_may_take(const struct fleet *f, uint32_t claimant, uint32_t gpus);
+/* Whom of the others a claimant may take GPUs from to start so many more. */
+enum within_cohort quota_may_take(const struct fleet *f, uint32_t claimant, uint32_t gpus);
 /* True when leases of victim may be evicted for claimant; taken of its GPUs already are. */
-bool quota_takeable(const struct fleet *f, uint32_t claimant, enum may_take from, uint32_t victim,
-                    uint32_t taken);
+bool quota_takeable(const struct fleet *f, uint32_t claimant, enum within_cohort from,
+                    uint32_t victim, uint32_t taken);
 /* GPUs that quota keeps for victim more than before once taken of its GPUs are evicted. */
 uint32_t quota_keeps_more(const struct fleet *f, uint32_t victim, uint32_t taken);
 /* Charges a new lease; returns whether it borrows. */
@@ -210,8 +209,7 @@ void quota_untie(struct fleet *f, uint32_t claimant, uint32_t gpus);   /* scrub 
 
 /* ---- lease.c ---- */
 
-enum hr_err lease_new(struct fleet *f, uint32_t claimant, uint32_t gpus, uint32_t tag,
-                      uint32_t *slot);
+enum hr_err lease_new(struct fleet *f, uint32_t claimant, const struct ask *ask, uint32_t *slot);
 void lease_drop(struct fleet *f, uint32_t slot);
 void lease_hold(struct fleet *f, uint32_t slot, simtime_ns now); /* enters the held ones */
 void lease_unhold(struct fleet *f, uint32_t slot);

@@ -33,8 +33,7 @@ static enum hr_err slot_new(struct fleet *f)
     return HR_OK;
 }
 
-enum hr_err lease_new(struct fleet *f, uint32_t claimant, uint32_t gpus, uint32_t tag,
-                      uint32_t *slot)
+enum hr_err lease_new(struct fleet *f, uint32_t claimant, const struct ask *ask, uint32_t *slot)
 {
     if (f->free_slot == NONE)
         TRY(slot_new(f));
@@ -52,8 +51,9 @@ enum hr_err lease_new(struct fleet *f, uint32_t claimant, uint32_t gpus, uint32_
         .phase = LEASE_ASSEMBLING,
         .state = GPU_HELD_IDLE,
         .claimant = claimant,
-        .tag = tag,
-        .gpus = gpus,
+        .tag = ask->tag,
+        .gpus = ask->shape.gpus,
+        .priority = f->claimants.items[claimant].quota.priority + ask->priority,
         .row = NONE,
         .claims = NONE,
         .prev = NONE,

@@ -14,14 +14,26 @@
  * own unlent floor finds its GPUs free or on their way, and with floor = ceiling and lend 0
  * everywhere the claimants are strangers to each other.
  *
- * Whom i may take leases from, with its may_reclaim:
- *   floor, lower-priority   while usage_i + g <= floor_i: anybody above its floor
- *   lower-priority          beyond that: whoever is above its floor and of lower priority
- * "Above its floor" is standing > floor, tested before each eviction: GPUs that are being given
- * back cannot be taken twice, and a claimant ends below its floor by less than one lease. */
+ * Whom i may take leases from:
+ *   reclaim_within_cohort   while usage_i + g <= floor_i: whoever is above its floor, or of these
+ * who is of lower priority borrow_within_cohort    beyond that: whoever is above its floor and of
+ * lower priority "Above its floor" is standing > floor, tested before each eviction: GPUs that are
+ * being given back cannot be taken twice, and a claimant ends below its floor by less than one
+ * lease. */
 #include "models/capacity/fleet_internal.h"
 
 #include <assert.h>
+
+const char *const within_cohort_names[COHORT_POLICIES] = {"never", "lower-priority", "any"};
+const char *const within_queue_names[QUEUE_POLICIES] = {"never", "lower-priority",
+                                                        "lower-or-newer-equal"};
+const char *const may_reclaim_names[RECLAIM_POLICIES] = {"never", "floor", "lower-priority"};
+
+void quota_may_reclaim(struct quota *q, enum may_reclaim may)
+{
+    q->reclaim_within_cohort = may == RECLAIM_NEVER ? COHORT_NEVER : COHORT_ANY;
+    q->borrow_within_cohort = may == RECLAIM_LOWER_PRIORITY ? COHORT_LOWER_PRIORITY : COHORT_NEVER;
+}
 
 static uint32_t above(uint32_t a, uint32_t b)
 {
@@ -55,24 +67,21 @@ uint32_t quota_coming(const struct fleet *f, uint32_t claimant)
     return above(f->nodes.n_free + f->n_incoming - f->n_claimed, kept);
 }
 
-enum may_take quota_may_take(const struct fleet *f, uint32_t claimant, uint32_t gpus)
+enum within_cohort quota_may_take(const struct fleet *f, uint32_t claimant, uint32_t gpus)
 {
     const struct claimant *c = &f->claimants.items[claimant];
-    if (c->quota.may_reclaim == RECLAIM_NEVER)
-        return TAKE_NOBODY;
-    if (gpus <= above(c->quota.floor_gpus, c->usage))
-        return TAKE_ANYBODY;
-    return c->quota.may_reclaim == RECLAIM_LOWER_PRIORITY ? TAKE_LOWER_PRIORITY : TAKE_NOBODY;
+    bool within = gpus <= above(c->quota.floor_gpus, c->usage);
+    return within ? c->quota.reclaim_within_cohort : c->quota.borrow_within_cohort;
 }
 
-bool quota_takeable(const struct fleet *f, uint32_t claimant, enum may_take from, uint32_t victim,
-                    uint32_t taken)
+bool quota_takeable(const struct fleet *f, uint32_t claimant, enum within_cohort from,
+                    uint32_t victim, uint32_t taken)
 {
     const struct claimant *c = &f->claimants.items[claimant];
     const struct claimant *v = &f->claimants.items[victim];
-    if (from == TAKE_NOBODY || victim == claimant || v->standing - taken <= v->quota.floor_gpus)
+    if (from == COHORT_NEVER || victim == claimant || v->standing - taken <= v->quota.floor_gpus)
         return false;
-    return from == TAKE_ANYBODY || v->quota.priority < c->quota.priority;
+    return from == COHORT_ANY || v->quota.priority < c->quota.priority;
 }
 
 uint32_t quota_keeps_more(const struct fleet *f, uint32_t victim, uint32_t taken)

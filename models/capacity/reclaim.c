@@ -84,15 +84,16 @@ static void uncharge(struct fleet *f, uint32_t slot)
 }
 
 /* A lease with the memory it may need until it is granted. */
-static enum hr_err lease_for(struct fleet *f, uint32_t claimant, const struct shape *shape,
-                             uint32_t tag, uint32_t *slot)
+static enum hr_err lease_for(struct fleet *f, uint32_t claimant, const struct ask *ask,
+                             uint32_t *slot)
 {
+    const struct shape *shape = &ask->shape;
     uint32_t n = nodes_one_node(&f->nodes, shape) ? 1
                  : shape->gpus < f->nodes.n       ? shape->gpus
                                                   : f->nodes.n;
     if (!vec_reserve(&f->rows, f->rows.n + 1))
         return HR_NOMEM;
-    TRY(lease_new(f, claimant, shape->gpus, tag, slot));
+    TRY(lease_new(f, claimant, ask, slot));
     if (claims_reserve(f, *slot, n))
         return HR_OK;
     lease_drop(f, *slot);
@@ -120,17 +121,18 @@ static enum hr_err keep_free(struct fleet *f, uint32_t slot, const struct shape 
     return HR_OK;
 }
 
-enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct shape *shape,
-                         uint32_t tag, simtime_ns detect_ns, lease_id *out)
+enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct ask *ask,
+                         simtime_ns detect_ns, lease_id *out)
 {
+    const struct shape *shape = &ask->shape;
     enum grant would = fleet_would(f, claimant, shape);
-    enum may_take from = quota_may_take(f, claimant, shape->gpus);
+    enum within_cohort from = quota_may_take(f, claimant, shape->gpus);
     bool barred = would == GRANT_NEVER || quota_ceiling(f, claimant, shape->gpus) != GRANT_OK;
     uint32_t free = quota_free(f, claimant), coming = quota_coming(f, claimant), slot;
     if (would != GRANT_OK &&
-        (barred || from == TAKE_NOBODY || !victims_choose(f, claimant, shape, free, coming)))
+        (barred || from == COHORT_NEVER || !victims_choose(f, claimant, shape, free, coming)))
         return would;
-    if (lease_for(f, claimant, shape, tag, &slot) != HR_OK)
+    if (lease_for(f, claimant, ask, &slot) != HR_OK)
         return GRANT_FAILED;
     f->leases.items[slot].borrowed = quota_charge(f, claimant, shape->gpus);
     *out = f->leases.items[slot].id;

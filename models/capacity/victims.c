@@ -33,7 +33,7 @@
 struct need {
     struct fleet *f;
     uint32_t claimant, gpus;
-    enum may_take from;
+    enum within_cohort from;
     uint32_t free;   /* free GPUs it may use */
     uint32_t coming; /* free and incoming GPUs together that it may have */
 };

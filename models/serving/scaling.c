@@ -10,46 +10,75 @@ uint32_t scaling_current(const struct service *s)
     return s->asked + s->count[UNIT_ASSEMBLING] + s->count[UNIT_LOADING] + s->count[UNIT_READY];
 }
 
-static struct shape replica_shape(const struct service *s)
+static struct ask replica_ask(const struct unit *u)
 {
-    return (struct shape){.gpus = s->plan->gpus_per_replica, .kind = SHAPE_ONE_NODE};
+    const struct shape shape = {u->service->plan->gpus_per_replica, SHAPE_ONE_NODE};
+    return (struct ask){.shape = shape, .tag = u->number};
 }
 
-uint32_t scaling_waiting_share(void *self)
+uint32_t scaling_waiting_share(void *ctx)
 {
-    const struct service *s = self;
-    const struct quota *q = fleet_quota(s->fleet, s->claimant);
+    const struct service_seat *seat = ctx;
+    const struct service *s = seat->service;
+    const struct quota *q = fleet_quota(seat->fleet, s->claimant);
     uint32_t gpus = s->plan->gpus_per_replica;
-    bool admissible = fleet_usage(s->fleet, s->claimant) + gpus <= q->ceiling_gpus;
+    bool admissible = fleet_usage(seat->fleet, s->claimant) + gpus <= q->ceiling_gpus;
     return s->asked && admissible ? gpus : 0;
 }
 
-/* One of the replicas asked for gets GPUs, free or reclaimed; false when none can be had now. */
+/* The i-th pool in its order of preference. */
+static struct fleet *preferred(const struct service *s, uint32_t i)
+{
+    return s->pools[s->plan->pools[i].pool].fleet;
+}
+
+/* Free GPUs of the first pool that has them. */
+static bool take_free(struct unit *u)
+{
+    struct service *s = u->service;
+    const struct ask ask = replica_ask(u);
+    lease_id lease;
+    for (uint32_t i = 0; i < s->plan->n_pools; i++)
+        if (fleet_acquire(preferred(s, i), s->claimant, &ask, GPU_LOADING, &lease) == GRANT_OK)
+            return unit_hold(u, preferred(s, i), lease, UNIT_LOADING);
+    return false;
+}
+
+/* Reclaimed GPUs of the first pool that has them. */
+static bool take_reclaimed(struct unit *u, simtime_ns now)
+{
+    struct service *s = u->service;
+    const struct ask ask = replica_ask(u);
+    simtime_ns detect_ns = s->short_since == SIM_NEVER ? 0 : now - s->short_since;
+    lease_id lease;
+    for (uint32_t i = 0; i < s->plan->n_pools; i++)
+        if (fleet_reclaim(preferred(s, i), s->claimant, &ask, detect_ns, &lease) == GRANT_OK)
+            return unit_hold(u, preferred(s, i), lease, UNIT_ASSEMBLING);
+    return false;
+}
+
+/* One of the replicas asked for gets GPUs; false when none can be had now. */
 static bool take_one(struct service *s, simtime_ns now)
 {
     struct unit *u = unit_spare(s);
-    if (!u)
-        return false;
-    const struct shape shape = replica_shape(s);
-    lease_id lease;
-    if (fleet_acquire(s->fleet, s->claimant, &shape, GPU_LOADING, u->number, &lease) == GRANT_OK) {
-        if (unit_hold(u, lease, UNIT_LOADING))
-            unit_loading(u, now);
+    if (u && take_free(u)) {
+        unit_loading(u, now);
         return s->err == HR_OK;
     }
-    if (s->plan->quota.may_reclaim == RECLAIM_NEVER)
-        return false;
-    simtime_ns detect_ns = s->short_since == SIM_NEVER ? 0 : now - s->short_since;
-    if (fleet_reclaim(s->fleet, s->claimant, &shape, u->number, detect_ns, &lease) != GRANT_OK)
-        return false;
-    return unit_hold(u, lease, UNIT_ASSEMBLING);
+    return u && take_reclaimed(u, now);
 }
 
-void scaling_schedule(void *self, simtime_ns now)
+void scaling_schedule(void *seat, simtime_ns now)
 {
-    struct service *s = self;
+    struct service *s = ((const struct service_seat *)seat)->service;
     while (s->asked && s->err == HR_OK && take_one(s, now))
         s->asked--;
+}
+
+static void want_pass(const struct service *s)
+{
+    for (uint32_t i = 0; i < s->plan->n_pools; i++)
+        fleet_want_pass(preferred(s, i));
 }
 
 /* The highest-numbered unit in a state; NULL when there is none. */
@@ -94,7 +123,7 @@ void scaling_want(struct service *s, uint32_t wanted, simtime_ns now)
             give_up_one(s, now);
     }
     if (s->asked)
-        fleet_want_pass(s->fleet);
+        want_pass(s);
 }
 
 /* Requests arrived, or request-seconds in flight, since time 0. */
@@ -158,22 +187,22 @@ static uint32_t initial_replicas(const struct service *s)
     return autoscaler_wish(&p->autoscaler, in_flight_at(p, rate, p->autoscaler.target));
 }
 
+/* A replica that is ready from the start. */
+static bool start_one(struct service *s)
+{
+    struct unit *u = unit_spare(s);
+    if (!u || !take_free(u))
+        return false;
+    unit_ready(u, 0);
+    return s->err == HR_OK;
+}
+
 enum hr_err service_start(struct service *s)
 {
     uint32_t n = initial_replicas(s);
-    const struct shape shape = replica_shape(s);
-    for (uint32_t i = 0; i < n; i++) {
-        struct unit *u = unit_spare(s);
-        lease_id lease;
-        if (!u || fleet_acquire(s->fleet, s->claimant, &shape, GPU_LOADING, u->number, &lease) !=
-                      GRANT_OK) {
-            s->asked = n - i;
-            break;
-        }
-        if (unit_hold(u, lease, UNIT_LOADING))
-            unit_ready(u, 0);
-    }
+    for (s->asked = n; s->asked && start_one(s); s->asked--)
+        ;
     if (s->asked)
-        fleet_want_pass(s->fleet);
+        want_pass(s);
     return s->err;
 }

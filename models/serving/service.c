@@ -35,7 +35,9 @@ void service_capacity_changed(struct service *s)
 {
     uint32_t ready = s->count[UNIT_READY];
     uint32_t busy = s->busy < ready ? s->busy : ready;
-    fleet_busy_set(s->fleet, s->claimant, busy * s->plan->gpus_per_replica);
+    uint32_t gpus = busy * s->plan->gpus_per_replica;
+    for (uint32_t i = 0; i < s->plan->n_pools; i++)
+        gpus -= fleet_busy_set(s->pools[s->plan->pools[i].pool].fleet, s->claimant, gpus);
     if (s->busy <= ready)
         s->short_since = SIM_NEVER;
     else if (s->short_since == SIM_NEVER)
@@ -238,19 +240,33 @@ static simtime_ns cursor_next(void *ctx)
 
 /* ---- life of the service ---- */
 
+/* In a pool that it does not list its quota is nothing. */
+static enum hr_err join_pools(struct service *s)
+{
+    const struct service_plan *p = s->plan;
+    struct quota quotas[POOLS_MAX] = {0};
+    for (uint32_t i = 0; i < p->n_pools; i++)
+        quotas[p->pools[i].pool] = p->pools[i].quota;
+    for (size_t i = 0; i < s->n_pools; i++) {
+        s->seats[i] = (struct service_seat){s, s->pools[i].fleet};
+        const struct claimant_ops ops = {
+            .self = &s->seats[i],
+            .schedule = scaling_schedule,
+            .granted = unit_granted,
+            .evict = unit_evict,
+            .loss = unit_loss,
+            .waiting_share = scaling_waiting_share,
+        };
+        TRY(fleet_claimant_add(s->pools[i].fleet, p->name, &quotas[i], &ops, &s->claimant));
+    }
+    return HR_OK;
+}
+
 static enum hr_err service_init(struct service *s, uint64_t seed, uint32_t replication,
                                 simtime_ns horizon)
 {
     const struct service_plan *p = s->plan;
-    const struct claimant_ops ops = {
-        .self = s,
-        .schedule = scaling_schedule,
-        .granted = unit_granted,
-        .evict = unit_evict,
-        .loss = unit_loss,
-        .waiting_share = scaling_waiting_share,
-    };
-    TRY(fleet_claimant_add(s->fleet, p->name, &p->quota, &ops, &s->claimant));
+    TRY(join_pools(s));
     TRY(traffic_source_new(&p->traffic, seed, replication, p->name, horizon, &s->source));
     struct rng stream;
     rng_init(&stream, seed, replication, p->name, "router");
@@ -267,8 +283,9 @@ static enum hr_err service_init(struct service *s, uint64_t seed, uint32_t repli
 }
 
 enum hr_err service_new(const struct service_plan *plan, uint32_t number, struct engine *engine,
-                        struct fleet *fleet, uint64_t seed, uint32_t replication,
-                        simtime_ns horizon, const struct service_sink *sink, struct service **out)
+                        const struct pool *pools, size_t n_pools, uint64_t seed,
+                        uint32_t replication, simtime_ns horizon, const struct service_sink *sink,
+                        struct service **out)
 {
     struct service *s = calloc(1, sizeof *s);
     if (!s)
@@ -277,7 +294,8 @@ enum hr_err service_new(const struct service_plan *plan, uint32_t number, struct
         .plan = plan,
         .number = number,
         .engine = engine,
-        .fleet = fleet,
+        .pools = pools,
+        .n_pools = n_pools,
         .sink = *sink,
         .start_ns = SIM_NEVER,
         .short_since = SIM_NEVER,

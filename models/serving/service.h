@@ -19,8 +19,9 @@
 
 struct service_plan {
     const char *name;
-    const char *model; /* for reports: "llama-3.1-70b fp8, vllm 0.19.0" */
-    struct quota quota;
+    const char *model;                  /* for reports: "llama-3.1-70b fp8, vllm 0.19.0" */
+    struct pool_claim pools[POOLS_MAX]; /* where its replicas may be, in order of preference */
+    uint32_t n_pools;
     uint32_t gpus_per_replica; /* tensor parallel size */
     struct replica_config replica;
     enum router_kind router;
@@ -68,11 +69,12 @@ struct service_sink {
     void (*request)(void *self, const struct request_row *row);
 };
 
-/* Adds itself to the fleet as a claimant and to the engine as a cursor. number goes into the rows.
- * The plan must outlive it. */
+/* Adds itself to each pool as a claimant and to the engine as a cursor. number goes into the rows.
+ * The plan and the pools must outlive it. */
 enum hr_err service_new(const struct service_plan *plan, uint32_t number, struct engine *engine,
-                        struct fleet *fleet, uint64_t seed, uint32_t replication,
-                        simtime_ns horizon, const struct service_sink *sink, struct service **out);
+                        const struct pool *pools, size_t n_pools, uint64_t seed,
+                        uint32_t replication, simtime_ns horizon, const struct service_sink *sink,
+                        struct service **out);
 void service_free(struct service *s); /* accepts NULL */
 
 /* At time 0, before any pass: takes its first replicas, ready at once. */

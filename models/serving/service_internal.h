@@ -25,7 +25,8 @@ enum unit_state {
 struct unit {
     struct replica *replica; /* owned; NULL while gone */
     struct service *service;
-    simtime_ns due; /* replica_due, as the timer step is set; SIM_NEVER: idle */
+    struct fleet *fleet; /* the pool of its lease */
+    simtime_ns due;      /* replica_due, as the timer step is set; SIM_NEVER: idle */
     timer_id step;
     timer_id stage; /* end of the cold start, steps of the slow start, end of the drain limit */
     lease_id lease;
@@ -43,11 +44,19 @@ struct batch_sum {
     uint64_t evictions;
 };
 
+/* The service as a claimant of one pool. */
+struct service_seat {
+    struct service *service;
+    struct fleet *fleet;
+};
+
 struct service {
     const struct service_plan *plan;
     uint32_t number;
     struct engine *engine;
-    struct fleet *fleet;
+    const struct pool *pools; /* not owned; of the run */
+    size_t n_pools;
+    struct service_seat seats[POOLS_MAX]; /* by pool number */
     struct service_sink sink;
     uint32_t claimant;
     enum hr_err err; /* first error met in a handler; the run stops */
@@ -99,22 +108,23 @@ void service_request_done(void *self, const struct replica_request *request, sim
 
 /* scaling.c */
 enum hr_err scaling_init(struct service *s, simtime_ns horizon);
-void scaling_schedule(void *self, simtime_ns now); /* one scheduling pass */
+void scaling_schedule(void *seat, simtime_ns now); /* one scheduling pass */
 void scaling_want(struct service *s, uint32_t wanted, simtime_ns now);
-uint32_t scaling_waiting_share(void *self);
+uint32_t scaling_waiting_share(void *seat);
 uint32_t scaling_current(const struct service *s); /* replicas, those on their way included */
 
 /* unit.c */
 struct unit *unit_spare(struct service *s); /* lowest free number; NULL: out of memory, recorded */
-bool unit_hold(struct unit *u, lease_id lease, enum unit_state state); /* the spare one begins */
+/* The spare one begins. */
+bool unit_hold(struct unit *u, struct fleet *f, lease_id lease, enum unit_state state);
 void unit_loading(struct unit *u, simtime_ns now); /* its lease is held: begins the cold start */
 void unit_ready(struct unit *u, simtime_ns now);
 void unit_drain(struct unit *u, simtime_ns now);
 void unit_abandon(struct unit *u); /* assembling: gives it up */
 enum hr_err unit_submit(struct unit *u, const struct replica_request *request, simtime_ns now);
-void unit_granted(void *self, lease_id l, simtime_ns now);
-void unit_evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns);
-uint64_t unit_loss(void *self, lease_id l, simtime_ns now);
+void unit_granted(void *seat, lease_id l, simtime_ns now);
+void unit_evict(void *seat, lease_id l, simtime_ns now, simtime_ns grace_ns);
+uint64_t unit_loss(void *seat, lease_id l, simtime_ns now);
 enum hr_err unit_open_requests(struct service *s, simtime_ns now); /* tells live; the end */
 void unit_run_all(struct service *s, simtime_ns t); /* replicas are past all boundaries before t */
 struct batch_sum unit_sums(const struct service *s, simtime_ns now); /* after unit_run_all */

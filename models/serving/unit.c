@@ -47,7 +47,7 @@ struct unit *unit_spare(struct service *s)
     return unit_make(s);
 }
 
-bool unit_hold(struct unit *u, lease_id lease, enum unit_state state)
+bool unit_hold(struct unit *u, struct fleet *f, lease_id lease, enum unit_state state)
 {
     struct service *s = u->service;
     const struct replica_events events = {s, NULL, service_request_done};
@@ -56,6 +56,7 @@ bool unit_hold(struct unit *u, lease_id lease, enum unit_state state)
         service_fail(s, HR_NOMEM);
         return false;
     }
+    u->fleet = f;
     u->lease = lease;
     set_state(u, state);
     return true;
@@ -110,17 +111,21 @@ void unit_loading(struct unit *u, simtime_ns now)
     engine_schedule(s->engine, u->stage, sim_time_add(now, total));
 }
 
-void unit_granted(void *self, lease_id l, simtime_ns now)
+static struct unit *unit_of(const struct service_seat *seat, lease_id l)
 {
-    struct service *s = self;
-    struct unit *u = s->units.items[fleet_lease_tag(s->fleet, l)];
-    fleet_set_state(s->fleet, l, GPU_LOADING);
+    return seat->service->units.items[fleet_lease_tag(seat->fleet, l)];
+}
+
+void unit_granted(void *seat, lease_id l, simtime_ns now)
+{
+    struct unit *u = unit_of(seat, l);
+    fleet_set_state(u->fleet, l, GPU_LOADING);
     unit_loading(u, now);
 }
 
 static void complete_reclaim(struct unit *u, simtime_ns now)
 {
-    struct reclaim_row *row = fleet_lease_reclaim(u->service->fleet, u->lease);
+    struct reclaim_row *row = fleet_lease_reclaim(u->fleet, u->lease);
     if (!row)
         return;
     row->ready_ns = now;
@@ -154,7 +159,7 @@ void unit_ready(struct unit *u, simtime_ns now)
     struct service *s = u->service;
     set_state(u, UNIT_READY);
     complete_reclaim(u, now);
-    fleet_set_state(s->fleet, u->lease, GPU_HELD_IDLE);
+    fleet_set_state(u->fleet, u->lease, GPU_HELD_IDLE);
     u->ready_ns = now;
     u->handicap = 0;
     if (now > 0)
@@ -208,7 +213,7 @@ static void unit_end(struct unit *u, simtime_ns now)
     lease_id lease = u->lease;
     give_back(u, now);
     unit_free(s, u);
-    fleet_stop_at(s->fleet, lease, now, 0);
+    fleet_stop_at(u->fleet, lease, now, 0);
 }
 
 static void leave_router(struct unit *u)
@@ -224,7 +229,7 @@ void unit_drain(struct unit *u, simtime_ns now)
 {
     struct service *s = u->service;
     leave_router(u);
-    fleet_set_state(s->fleet, u->lease, GPU_DRAINING);
+    fleet_set_state(u->fleet, u->lease, GPU_DRAINING);
     set_state(u, UNIT_DRAINING);
     service_capacity_changed(s);
     if (replica_count(u->replica) == 0)
@@ -238,15 +243,15 @@ void unit_abandon(struct unit *u)
     struct service *s = u->service;
     lease_id lease = u->lease;
     unit_free(s, u);
-    fleet_abandon(s->fleet, lease);
+    fleet_abandon(u->fleet, lease);
 }
 
 /* The fleet takes the GPUs: as a drain, but the grace bounds it and the end is announced now. The
  * lease's tag stays valid; the unit lives on until that end without it. */
-void unit_evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns)
+void unit_evict(void *seat, lease_id l, simtime_ns now, simtime_ns grace_ns)
 {
-    struct service *s = self;
-    struct unit *u = s->units.items[fleet_lease_tag(s->fleet, l)];
+    struct unit *u = unit_of(seat, l);
+    struct service *s = u->service;
     leave_router(u);
     bool was_ready = u->state == UNIT_READY;
     bool was_draining = u->state == UNIT_DRAINING;
@@ -258,18 +263,17 @@ void unit_evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns)
         end = now;
     u->lease = LEASE_NONE;
     set_state(u, UNIT_DRAINING);
-    fleet_stop_at(s->fleet, l, end, 0);
+    fleet_stop_at(u->fleet, l, end, 0);
     engine_schedule(s->engine, u->stage, end);
     if (was_ready)
         service_capacity_changed(s);
 }
 
-uint64_t unit_loss(void *self, lease_id l, simtime_ns now)
+uint64_t unit_loss(void *seat, lease_id l, simtime_ns now)
 {
     (void)now;
-    const struct service *s = self;
-    const struct unit *u = s->units.items[fleet_lease_tag(s->fleet, l)];
-    return replica_count(u->replica) * SIM_S * s->plan->gpus_per_replica;
+    const struct unit *u = unit_of(seat, l);
+    return replica_count(u->replica) * SIM_S * u->service->plan->gpus_per_replica;
 }
 
 /* Sets the timer to the replica's next due time. */

@@ -143,7 +143,7 @@ enum gpu_state gang_first_state(const struct training *t, uint32_t g)
 /* A start that needed evicted GPUs is ready when training begins. */
 static void reclaim_ready(struct training *t, const struct gang *g, simtime_ns now)
 {
-    struct reclaim_row *row = fleet_lease_reclaim(t->fleet, g->lease);
+    struct reclaim_row *row = fleet_lease_reclaim(gang_fleet(t, g), g->lease);
     if (!row)
         return;
     row->stage_ns[STAGE_WEIGHTS] = g->load_ns;
@@ -157,7 +157,8 @@ static void rebook(struct training *t, const struct gang *g, enum gpu_state to, 
                    simtime_ns t1)
 {
     if (t1 > t0 && t1 > t->start_ns && t0 < t->end_ns)
-        ledger_rebook(t->ledger, t->claimant + 1, GPU_TRAINING, to, g->row.gpus, t0, t1);
+        ledger_rebook(t->pools[g->pool].ledger, g->row.claimant + 1, GPU_TRAINING, to, g->row.gpus,
+                      t0, t1);
 }
 
 /* Books the saves of a segment that has ended at now, and its lost end. The i-th complete save
@@ -206,7 +207,7 @@ static void finish(struct training *t, uint32_t g, simtime_ns now)
     gang->row.end_ns = now;
     end_segment(t, g);
     gang_close(t, g, OUTCOME_DONE);
-    fleet_stop_at(t->fleet, was.lease, now, 0);
+    fleet_stop_at(gang_fleet(t, &was), was.lease, now, 0);
     book_segment(t, &was, &p, now, true);
 }
 
@@ -226,14 +227,15 @@ static void fire(void *ctx, uint32_t g)
     }
     assert(gang->state == GANG_RESTORING);
     gang->state = GANG_TRAINING;
-    fleet_set_state(t->fleet, gang->lease, GPU_TRAINING);
+    fleet_set_state(gang_fleet(t, gang), gang->lease, GPU_TRAINING);
     reclaim_ready(t, gang, now);
     schedule_end(t, gang);
 }
 
-void gang_start(struct training *t, uint32_t g, lease_id l, simtime_ns now)
+void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simtime_ns now)
 {
     struct gang *gang = at(t, g);
+    gang->pool = pool;
     gang->row.waiting_ns += now - gang->since_ns;
     if (gang->row.first_start_ns == SIM_NEVER) {
         gang->row.first_start_ns = now;
@@ -274,7 +276,7 @@ uint64_t gang_loss(const struct training *t, uint32_t g, simtime_ns now)
     const struct gang *gang = &t->gangs.items[g];
     if (!gang->preemptible)
         return FLEET_KEEP;
-    if (saves_on_notice(t, fleet_grace_ns(t->fleet)))
+    if (saves_on_notice(t, fleet_grace_ns(gang_fleet(t, gang))))
         return 0;
     struct progress p = progress(t, gang, now);
     u128 loss = (u128)(p.lost_work_ns + p.lost_save_ns) * gang->row.gpus;
@@ -305,7 +307,7 @@ void gang_evict(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace
         gang->row.end_ns = ends ? stop : SIM_NEVER;
         gang_close(t, g, ends ? OUTCOME_DONE : OUTCOME_CENSORED);
     }
-    fleet_stop_at(t->fleet, was.lease, stop, save);
+    fleet_stop_at(gang_fleet(t, &was), was.lease, stop, save);
     book_segment(t, &was, &p, now, saved);
 }
 
@@ -316,7 +318,7 @@ void gang_released(struct training *t, uint32_t g, simtime_ns now)
     gang->load_ns = dist_draw(&t->plan->restart_load, &t->restart);
     gang->init_ns = dist_draw(&t->plan->restart_init, &t->restart);
     gang_wait(t, g, now);
-    fleet_want_pass(t->fleet);
+    training_want_pass(t);
 }
 
 /* ---- the end of the run ---- */

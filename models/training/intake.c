@@ -1,23 +1,47 @@
 /* Where gangs come from: the recorded jobs as they are submitted, the backlog as it is drawn. */
 #include "models/training/queue_internal.h"
 
+#include <string.h>
+
+/* The answer of the pool that the tenant prefers. */
+static enum grant would(const struct training *t, uint32_t tenant, const struct shape *shape)
+{
+    return fleet_would(t->pools[tenant_pool(t, tenant)].fleet, t->tenants[tenant].claimant, shape);
+}
+
+/* The tenant whose job it is; the first where none matches. */
+static uint32_t tenant_of(const struct training *t, const struct job *job)
+{
+    uint32_t rest = 0;
+    for (uint32_t i = 0; i < t->n_tenants; i++) {
+        const char *match = t->tenants[i].plan->match;
+        if (!match)
+            rest = i;
+        else if (strcmp(match, job->tenant) == 0)
+            return i;
+    }
+    return rest;
+}
+
 /* GPUs a gang needs in one node: all of them, or one where it may be spread over any free GPUs. */
-static uint32_t node_share(const struct training *t, uint32_t gpus)
+static uint32_t node_share(const struct training *t, uint32_t tenant, uint32_t gpus)
 {
     const struct shape in_one = {gpus, SHAPE_ONE_NODE};
-    bool spreads = t->plan->placement == SHAPE_ANY ||
-                   (t->plan->placement == SHAPE_PREFER_WHOLE &&
-                    fleet_would(t->fleet, t->claimant, &in_one) == GRANT_NEVER);
+    bool spreads = t->plan->placement == SHAPE_ANY || (t->plan->placement == SHAPE_PREFER_WHOLE &&
+                                                       would(t, tenant, &in_one) == GRANT_NEVER);
     return spreads ? 1 : gpus;
 }
 
-static bool add_gang(struct training *t, const struct job_row *row, uint32_t *g)
+static bool add_gang(struct training *t, uint32_t tenant, struct job_row row, uint32_t *g)
 {
-    if (!gang_new(t, row, g)) {
+    row.queue = t->number;
+    row.claimant = t->tenants[tenant].claimant;
+    if (!gang_new(t, &row, g)) {
         training_fail(t, HR_NOMEM);
         return false;
     }
-    t->gangs.items[*g].share = node_share(t, row->gpus);
+    t->gangs.items[*g].tenant = tenant;
+    t->gangs.items[*g].share = node_share(t, tenant, row.gpus);
     return true;
 }
 
@@ -31,13 +55,12 @@ static void submit(struct training *t, const struct job *job, simtime_ns now)
     const struct job_row row = {
         .number = t->n_jobs++,
         .id = job->id,
-        .claimant = t->claimant,
         .gpus = job->gpus,
         .submit_ns = now,
         .work_ns = scaled(job->work_ns, t->plan->work_factor),
     };
-    uint32_t g;
-    if (!add_gang(t, &row, &g))
+    uint32_t g, tenant = tenant_of(t, job);
+    if (!add_gang(t, tenant, row, &g))
         return;
     struct gang *gang = &t->gangs.items[g];
     gang->preemptible = job->preemptible;
@@ -49,12 +72,12 @@ static void submit(struct training *t, const struct job *job, simtime_ns now)
     }
     t->totals.submitted += now >= t->start_ns && now < t->end_ns;
     const struct shape shape = gang_shape(t, g);
-    if (fleet_would(t->fleet, t->claimant, &shape) == GRANT_NEVER) {
+    if (would(t, tenant, &shape) == GRANT_NEVER) {
         gang_close(t, g, OUTCOME_REFUSED);
         return;
     }
     gang_wait(t, g, now);
-    fleet_want_pass(t->fleet); /* even far behind: what is stranded may change */
+    training_want_pass(t); /* even far behind: what is stranded may change */
 }
 
 simtime_ns intake_arrive(void *ctx)
@@ -70,7 +93,7 @@ static void leave_out_impossible(struct training *t)
 {
     for (size_t i = 0; i < t->backlog.n_classes; i++) {
         const struct shape shape = {t->backlog.classes[i].gpus, t->plan->placement};
-        if (fleet_would(t->fleet, t->claimant, &shape) == GRANT_NEVER)
+        if (would(t, 0, &shape) == GRANT_NEVER)
             backlog_leave_out(&t->backlog, i);
     }
 }
@@ -84,13 +107,12 @@ bool intake_draw(struct training *t, simtime_ns now)
     struct job_row row = {
         .number = t->n_backlog++,
         .id = "backlog",
-        .claimant = t->claimant,
         .backlog = true,
         .submit_ns = now,
     };
     backlog_draw(&t->backlog, &row.gpus, &row.work_ns);
     uint32_t g;
-    if (!add_gang(t, &row, &g))
+    if (!add_gang(t, 0, row, &g))
         return false;
     gang_wait(t, g, now);
     return t->error == HR_OK;

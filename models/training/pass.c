@@ -18,6 +18,18 @@ enum { BACKFILL_DEPTH = 100, BACKLOG_DEPTH = 32 };
 
 /* ---- one start ---- */
 
+/* Where a gang would run: the pool that its tenant prefers. */
+struct place {
+    uint32_t pool, claimant;
+    struct fleet *fleet;
+};
+
+static struct place place_of(const struct training *t, uint32_t g)
+{
+    uint32_t tenant = t->gangs.items[g].tenant, pool = tenant_pool(t, tenant);
+    return (struct place){pool, t->tenants[tenant].claimant, t->pools[pool].fleet};
+}
+
 static void take_out(struct training *t, struct waiting *queue, size_t place)
 {
     const struct gang *gang = &t->gangs.items[waiting_at(queue, place)];
@@ -30,15 +42,16 @@ static bool acquire(struct training *t, struct waiting *queue, size_t place, sim
                     enum grant *grant)
 {
     uint32_t g = waiting_at(queue, place);
-    const struct shape shape = gang_shape(t, g);
+    const struct place s = place_of(t, g);
+    const struct ask ask = {.shape = gang_shape(t, g), .tag = g};
     lease_id l;
-    *grant = fleet_acquire(t->fleet, t->claimant, &shape, gang_first_state(t, g), g, &l);
+    *grant = fleet_acquire(s.fleet, s.claimant, &ask, gang_first_state(t, g), &l);
     if (*grant == GRANT_FAILED)
         training_fail(t, HR_NOMEM);
     if (*grant != GRANT_OK)
         return false;
     take_out(t, queue, place);
-    gang_start(t, g, l, now);
+    gang_start(t, g, s.pool, l, now);
     return true;
 }
 
@@ -46,15 +59,11 @@ static bool acquire(struct training *t, struct waiting *queue, size_t place, sim
 static bool reclaim(struct training *t, struct waiting *queue)
 {
     uint32_t g = waiting_at(queue, 0);
-    const struct quota *q = fleet_quota(t->fleet, t->claimant);
-    const struct shape shape = gang_shape(t, g);
-    uint64_t usage = (uint64_t)fleet_usage(t->fleet, t->claimant) + shape.gpus;
-    if (q->may_reclaim == RECLAIM_NEVER ||
-        (q->may_reclaim == RECLAIM_FLOOR && usage > q->floor_gpus))
-        return false;
+    const struct place s = place_of(t, g);
+    const struct ask ask = {.shape = gang_shape(t, g), .tag = g};
     t->gangs.items[g].state = GANG_ASSEMBLING;
     lease_id l;
-    enum grant grant = fleet_reclaim(t->fleet, t->claimant, &shape, g, 0, &l);
+    enum grant grant = fleet_reclaim(s.fleet, s.claimant, &ask, 0, &l);
     if (grant == GRANT_FAILED)
         training_fail(t, HR_NOMEM);
     if (grant != GRANT_OK) {
@@ -79,6 +88,7 @@ static struct waiting *head_queue(struct training *t, simtime_ns now)
 
 struct backfill {
     simtime_ns now;
+    struct place at; /* of the head: GPUs are counted there */
     struct reservation head;
     uint64_t available; /* GPUs that this queue could take now, by count */
 };
@@ -88,20 +98,20 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static uint64_t available(const struct training *t)
+static uint64_t available(const struct place *at)
 {
-    uint32_t usage = fleet_usage(t->fleet, t->claimant);
-    uint32_t ceiling = fleet_quota(t->fleet, t->claimant)->ceiling_gpus;
-    return smaller(fleet_free_gpus(t->fleet), ceiling > usage ? ceiling - usage : 0);
+    uint32_t usage = fleet_usage(at->fleet, at->claimant);
+    uint32_t ceiling = fleet_quota(at->fleet, at->claimant)->ceiling_gpus;
+    return smaller(fleet_free_gpus(at->fleet), ceiling > usage ? ceiling - usage : 0);
 }
 
 /* The same once the teardowns and scrubs that are under way are over. */
-static uint64_t available_soon(const struct training *t)
+static uint64_t available_soon(const struct training *t, const struct place *at)
 {
-    uint64_t free = (uint64_t)fleet_free_gpus(t->fleet) + fleet_coming_gpus(t->fleet);
-    uint64_t usage = fleet_usage(t->fleet, t->claimant) -
-                     ledger_shares(t->ledger, t->claimant + 1, GPU_DRAINING);
-    uint64_t ceiling = fleet_quota(t->fleet, t->claimant)->ceiling_gpus;
+    uint64_t free = (uint64_t)fleet_free_gpus(at->fleet) + fleet_coming_gpus(at->fleet);
+    uint64_t usage = fleet_usage(at->fleet, at->claimant) -
+                     ledger_shares(t->pools[at->pool].ledger, at->claimant + 1, GPU_DRAINING);
+    uint64_t ceiling = fleet_quota(at->fleet, at->claimant)->ceiling_gpus;
     return smaller(free, ceiling > usage ? ceiling - usage : 0);
 }
 
@@ -123,29 +133,31 @@ static void backfill_from(struct training *t, struct waiting *queue, size_t plac
         }
         if (!in_time)
             b->head.extra -= gpus;
-        b->available = available(t);
+        b->available = available(&b->at);
     }
 }
 
 static void backfill(struct training *t, const struct waiting *head, simtime_ns now)
 {
-    uint32_t free = fleet_free_gpus(t->fleet), usage = fleet_usage(t->fleet, t->claimant);
+    uint32_t g = waiting_at(head, 0);
+    const struct place at = place_of(t, g);
+    uint32_t free = fleet_free_gpus(at.fleet), usage = fleet_usage(at.fleet, at.claimant);
     struct blocked *seen = &t->blocked;
     if (seen->known && seen->free_gpus == free && seen->usage == usage)
         return;
-    uint32_t need = t->gangs.items[waiting_at(head, 0)].row.gpus;
-    struct backfill b = {.now = now, .available = available(t)};
-    b.head = reservation_make(&t->ends, now, b.available, available_soon(t), need);
+    uint32_t need = t->gangs.items[g].row.gpus;
+    struct backfill b = {.now = now, .at = at, .available = available(&at)};
+    b.head = reservation_make(&t->ends, now, b.available, available_soon(t, &at), need);
     backfill_from(t, &t->jobs, head == &t->jobs, BACKFILL_DEPTH, &b);
     backfill_from(t, &t->behind, head == &t->behind, BACKLOG_DEPTH, &b);
-    *seen = (struct blocked){true, fleet_free_gpus(t->fleet), fleet_usage(t->fleet, t->claimant)};
+    *seen = (struct blocked){true, fleet_free_gpus(at.fleet), fleet_usage(at.fleet, at.claimant)};
 }
 
 /* ---- the pass ---- */
 
 void pass_run(void *self, simtime_ns now)
 {
-    struct training *t = self;
+    struct training *t = ((const struct seat *)self)->training;
     struct waiting *head;
     while (t->error == HR_OK && (head = head_queue(t, now)) != NULL) {
         enum grant grant;

@@ -11,33 +11,40 @@ const char *const job_outcome_names[OUTCOMES] = {"done", "censored", "waiting", 
 
 /* ---- the claimant ---- */
 
+static struct fleet *fleet_of(const struct seat *s)
+{
+    return s->training->pools[s->pool].fleet;
+}
+
 static void granted(void *self, lease_id l, simtime_ns now)
 {
-    struct training *t = self;
-    uint32_t g = fleet_lease_tag(t->fleet, l);
-    fleet_set_state(t->fleet, l, gang_first_state(t, g));
-    gang_start(t, g, l, now);
+    const struct seat *s = self;
+    uint32_t g = fleet_lease_tag(fleet_of(s), l);
+    fleet_set_state(fleet_of(s), l, gang_first_state(s->training, g));
+    gang_start(s->training, g, s->pool, l, now);
 }
 
 static void evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns)
 {
-    struct training *t = self;
-    gang_evict(t, fleet_lease_tag(t->fleet, l), now, grace_ns);
+    const struct seat *s = self;
+    gang_evict(s->training, fleet_lease_tag(fleet_of(s), l), now, grace_ns);
 }
 
 static uint64_t loss(void *self, lease_id l, simtime_ns now)
 {
-    const struct training *t = self;
-    return gang_loss(t, fleet_lease_tag(t->fleet, l), now);
+    const struct seat *s = self;
+    return gang_loss(s->training, fleet_lease_tag(fleet_of(s), l), now);
 }
 
 static uint32_t waiting_share(void *self)
 {
-    const struct training *t = self;
+    const struct seat *s = self;
+    const struct training *t = s->training;
     for (size_t i = 0; i < t->demand.n; i++) {
         const struct demand_shape *d = &t->demand.items[i];
         const struct shape shape = {d->gpus, t->plan->placement};
-        if (d->n > 0 && fleet_would(t->fleet, t->claimant, &shape) != GRANT_QUOTA)
+        if (d->n > 0 &&
+            fleet_would(fleet_of(s), t->tenants[s->tenant].claimant, &shape) != GRANT_QUOTA)
             return d->share;
     }
     return 0;
@@ -46,32 +53,62 @@ static uint32_t waiting_share(void *self)
 /* The lease of a finished gang is no longer known here: its slot may hold another. */
 static void released(void *self, lease_id l, simtime_ns now)
 {
-    struct training *t = self;
-    uint32_t g = fleet_lease_tag(t->fleet, l);
-    if (t->gangs.items[g].lease == l)
+    const struct seat *s = self;
+    struct training *t = s->training;
+    uint32_t g = fleet_lease_tag(fleet_of(s), l);
+    if (t->gangs.items[g].lease == l && t->gangs.items[g].pool == s->pool)
         gang_released(t, g, now);
 }
 
 /* ---- building, the end of the run ---- */
 
+/* In a pool that it does not list its quota is nothing. The first tenant's pass serves all. */
+static enum hr_err join_pools(struct training *t, uint32_t number)
+{
+    struct tenant *tenant = &t->tenants[number];
+    const struct tenant_plan *plan = queue_tenant(t->plan, number);
+    struct quota quotas[POOLS_MAX] = {0};
+    tenant->plan = plan;
+    for (uint32_t i = 0; i < plan->n_pools; i++)
+        quotas[plan->pools[i].pool] = plan->pools[i].quota;
+    for (uint32_t i = 0; i < t->n_pools; i++) {
+        tenant->seats[i] = (struct seat){t, number, i};
+        const struct claimant_ops ops = {
+            .self = &tenant->seats[i],
+            .schedule = number == 0 ? pass_run : NULL,
+            .granted = granted,
+            .evict = evict,
+            .loss = loss,
+            .waiting_share = waiting_share,
+            .released = released,
+        };
+        TRY(fleet_claimant_add(t->pools[i].fleet, plan->name, &quotas[i], &ops, &tenant->claimant));
+    }
+    return HR_OK;
+}
+
 static enum hr_err build(struct training *t, uint64_t seed, uint32_t replication)
 {
     const struct queue_plan *plan = t->plan;
-    const struct claimant_ops ops = {t, pass_run, granted, evict, loss, waiting_share, released};
     rng_init(&t->restart, seed, replication, plan->name, "restart");
-    TRY(fleet_claimant_add(t->fleet, plan->name, &plan->quota, &ops, &t->claimant));
+    t->n_tenants = queue_tenants(plan);
+    t->tenants = calloc(t->n_tenants, sizeof *t->tenants);
+    if (!t->tenants)
+        return HR_NOMEM;
+    for (uint32_t i = 0; i < t->n_tenants; i++)
+        TRY(join_pools(t, i));
     TRY(backlog_init(&t->backlog, plan, seed, replication));
     job_replay_init(&t->replay, plan, seed, replication);
     if (t->replay.at_ns != SIM_NEVER)
         TRY(engine_cursor_add(t->engine, EVENT_ARRIVAL, intake_arrive, t, t->replay.at_ns));
-    fleet_want_pass(t->fleet);
+    training_want_pass(t);
     return HR_OK;
 }
 
-enum hr_err training_new(const struct queue_plan *plan, struct engine *engine, struct fleet *fleet,
-                         struct ledger *ledger, uint64_t seed, uint32_t replication,
-                         simtime_ns start, simtime_ns end, const struct training_sink *sink,
-                         struct training **out)
+enum hr_err training_new(const struct queue_plan *plan, uint32_t number, struct engine *engine,
+                         const struct pool *pools, size_t n_pools, uint64_t seed,
+                         uint32_t replication, simtime_ns start, simtime_ns end,
+                         const struct training_sink *sink, struct training **out)
 {
     struct training *t = calloc(1, sizeof *t);
     *out = NULL;
@@ -79,8 +116,9 @@ enum hr_err training_new(const struct queue_plan *plan, struct engine *engine, s
         return HR_NOMEM;
     t->plan = plan;
     t->engine = engine;
-    t->fleet = fleet;
-    t->ledger = ledger;
+    t->number = number;
+    t->pools = pools;
+    t->n_pools = n_pools;
     t->start_ns = start;
     t->end_ns = end;
     if (sink)
@@ -105,6 +143,7 @@ void training_free(struct training *t)
     backlog_fini(&t->backlog);
     vec_free(&t->gangs);
     vec_free(&t->unused);
+    free(t->tenants);
     free(t);
 }
 
@@ -126,7 +165,8 @@ static int by_number(const void *a, const void *b)
 enum hr_err training_finish(struct training *t, simtime_ns now)
 {
     TRY(t->error);
-    ledger_settle(t->ledger, now);
+    for (size_t i = 0; i < t->n_pools; i++)
+        ledger_settle(t->pools[i].ledger, now);
     struct open_gang *open = calloc(t->gangs.n + 1, sizeof *open);
     if (!open)
         return HR_NOMEM;
@@ -150,5 +190,5 @@ const struct queue_totals *training_totals(const struct training *t)
 
 uint32_t training_claimant(const struct training *t)
 {
-    return t->claimant;
+    return t->tenants[0].claimant;
 }

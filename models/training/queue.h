@@ -1,5 +1,6 @@
-/* A training queue: a claimant that runs gangs from a job trace and, behind them, from a backlog
- * that never ends.
+/* A training queue: runs gangs from a job trace and, behind them, from a backlog that never ends,
+ * for one or more tenants. Each tenant is a claimant with a quota of its own; the queue has one
+ * order over all of them.
  *
  * Order: FIFO by submit time (a preempted job returns to its old place), the backlog behind every
  * recorded job. Without backfill the head blocks all behind it. EASY backfill: the head gets a
@@ -27,9 +28,21 @@ struct backlog_class {
     double share; /* relative chance */
 };
 
+/* Whose jobs they are. The first tenant also owns the backlog. */
+struct tenant_plan {
+    const char *name;  /* of the claimant */
+    const char *match; /* its jobs: this value of the list's tenant column; NULL: those that match
+                          no other tenant */
+    double weight;     /* fair share; 0 counts as 1 */
+    struct pool_claim pools[POOLS_MAX]; /* where its gangs may run, in order of preference */
+    uint32_t n_pools;
+};
+
 struct queue_plan {
     const char *name;
-    struct quota quota;
+    struct tenant_plan tenant;      /* the first */
+    const struct tenant_plan *more; /* not owned; the others */
+    size_t n_more;
     enum backfill_kind backfill;
     enum estimate_kind estimate;
     double estimate_factor; /* factor: estimate = factor * work */
@@ -53,9 +66,10 @@ enum job_outcome { OUTCOME_DONE, OUTCOME_CENSORED, OUTCOME_WAITING, OUTCOME_REFU
 extern const char *const job_outcome_names[OUTCOMES];
 
 struct job_row {
-    uint64_t number; /* order of submission; recorded jobs and backlog gangs count apart */
-    const char *id;  /* trace name, or "backlog"; borrowed from the trace */
-    uint32_t claimant;
+    uint64_t number;   /* order of submission; recorded jobs and backlog gangs count apart */
+    const char *id;    /* trace name, or "backlog"; borrowed from the trace */
+    uint32_t queue;    /* index in the plan */
+    uint32_t claimant; /* its tenant's */
     uint32_t gpus;
     bool backlog;
     enum job_outcome outcome;
@@ -86,11 +100,12 @@ struct training_sink {
     void (*job)(void *self, const struct job_row *row);
 };
 
-/* Adds itself to the fleet as a claimant. The plan must outlive it; sink may be NULL. */
-enum hr_err training_new(const struct queue_plan *plan, struct engine *engine, struct fleet *fleet,
-                         struct ledger *ledger, uint64_t seed, uint32_t replication,
-                         simtime_ns start, simtime_ns end, const struct training_sink *sink,
-                         struct training **out);
+/* Adds each tenant to each pool as a claimant. number goes into the rows. The plan and the pools
+ * must outlive it; sink may be NULL. */
+enum hr_err training_new(const struct queue_plan *plan, uint32_t number, struct engine *engine,
+                         const struct pool *pools, size_t n_pools, uint64_t seed,
+                         uint32_t replication, simtime_ns start, simtime_ns end,
+                         const struct training_sink *sink, struct training **out);
 void training_free(struct training *t);
 
 /* At the end of the run: settles running gangs (their useful time counts), reports the rows left.
@@ -98,6 +113,16 @@ void training_free(struct training *t);
 enum hr_err training_finish(struct training *t, simtime_ns now);
 
 const struct queue_totals *training_totals(const struct training *t);
-uint32_t training_claimant(const struct training *t);
+uint32_t training_claimant(const struct training *t); /* of the first tenant; the others follow */
+
+static inline size_t queue_tenants(const struct queue_plan *q)
+{
+    return 1 + q->n_more;
+}
+
+static inline const struct tenant_plan *queue_tenant(const struct queue_plan *q, size_t i)
+{
+    return i == 0 ? &q->tenant : &q->more[i - 1];
+}
 
 #endif

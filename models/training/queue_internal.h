@@ -34,6 +34,8 @@ struct gang {
     simtime_ns since_ns;         /* began to wait, or its segment began */
     simtime_ns expected_end_ns;  /* while it runs */
     uint32_t share;              /* GPUs it needs in one node */
+    uint32_t tenant;             /* index in the queue */
+    uint32_t pool;               /* of its lease */
     lease_id lease;
     timer_id timer;
     enum gang_state state;
@@ -46,14 +48,28 @@ struct blocked {
     uint32_t free_gpus, usage;
 };
 
+/* A tenant as a claimant of one pool. */
+struct seat {
+    struct training *training;
+    uint32_t tenant, pool;
+};
+
+struct tenant {
+    const struct tenant_plan *plan;
+    uint32_t claimant;
+    struct seat seats[POOLS_MAX]; /* by pool number */
+};
+
 struct training {
     const struct queue_plan *plan; /* not owned */
+    uint32_t number;
     struct engine *engine;
-    struct fleet *fleet;
-    struct ledger *ledger;
+    const struct pool *pools; /* not owned; of the run */
+    size_t n_pools;
     struct training_sink sink;
     simtime_ns start_ns, end_ns; /* the measured part */
-    uint32_t claimant;
+    struct tenant *tenants;      /* owned */
+    size_t n_tenants;
 
     struct {
         struct gang *items; /* owned */
@@ -76,6 +92,23 @@ struct training {
     enum hr_err error; /* the first one; nothing starts after it */
 };
 
+static inline struct fleet *gang_fleet(const struct training *t, const struct gang *g)
+{
+    return t->pools[g->pool].fleet;
+}
+
+/* The pool a tenant prefers. */
+static inline uint32_t tenant_pool(const struct training *t, uint32_t tenant)
+{
+    return t->tenants[tenant].plan->pools[0].pool;
+}
+
+static inline void training_want_pass(const struct training *t)
+{
+    for (size_t i = 0; i < t->n_pools; i++)
+        fleet_want_pass(t->pools[i].fleet);
+}
+
 /* ---- intake.c ---- */
 
 /* The cursor over the recorded jobs. */
@@ -86,7 +119,7 @@ bool intake_draw(struct training *t, simtime_ns now);
 
 /* ---- pass.c ---- */
 
-void pass_run(void *training, simtime_ns now); /* claimant_ops.schedule */
+void pass_run(void *seat, simtime_ns now); /* claimant_ops.schedule */
 
 /* ---- gang.c ---- */
 
@@ -101,8 +134,8 @@ void gang_wait(struct training *t, uint32_t g, simtime_ns now);
 /* Wall time its next segment is expected to take, by the plan's estimate. */
 simtime_ns gang_estimate(const struct training *t, uint32_t g);
 
-/* Its lease is held and in state gang_first_state: the segment begins. */
-void gang_start(struct training *t, uint32_t g, lease_id l, simtime_ns now);
+/* Its lease in a pool is held and in state gang_first_state: the segment begins. */
+void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simtime_ns now);
 enum gpu_state gang_first_state(const struct training *t, uint32_t g);
 
 /* The claimant's callbacks for a gang that runs or stops. */

@@ -12,7 +12,7 @@ static const struct node_group nodes[] = {{"n", "h100-sxm", 5, 2}};
     }
 #define CHAT(scaler, first)                                                                        \
     {                                                                                              \
-        .name = "chat", .model = "m", .quota = {0, 10, 0, 1, RECLAIM_LOWER_PRIORITY},              \
+        .name = "chat", .model = "m", .pools = {{0, {.ceiling_gpus = 10}}}, .n_pools = 1,          \
         .gpus_per_replica = 2, .autoscaler = scaler, .initial_replicas = first,                    \
         .safe_in_flight = 10,                                                                      \
         .cold_start = {[STAGE_SCHEDULE] = FIXED(5),                                                \
@@ -34,14 +34,16 @@ static const struct node_group nodes[] = {{"n", "h100-sxm", 5, 2}};
 
 static const struct service_plan separate_services[] = {CHAT({.enabled = false}, 2)};
 static const struct service_plan shared_services[] = {CHAT(SCALED, UINT32_MAX)};
-static const struct queue_plan queues[] = {{.name = "train"}};
+static const struct queue_plan queues[] = {{.name = "train", .tenant = {.name = "train"}}};
+static const struct fleet_plan pools[] = {
+    {.name = "fleet", .groups = nodes, .n_groups = 1, .price_usd_per_gpu_h = 2}};
 
 #define PLAN(preset, service_table)                                                                \
     {                                                                                              \
         .name = "two-pools", .design = preset, .seed = 42, .horizon_ns = 3 * SIM_HOUR,             \
         .warmup_ns = SIM_HOUR, .timeline_ns = 30 * SIM_MIN, .start_date = "2026-01-01 00:00:00",   \
-        .fleet = {nodes, 1, {VICTIM_YOUNGEST, 0, FIXED(0), FIXED(0)}}, .price_usd_per_gpu_h = 2,   \
-        .services = service_table, .n_services = 1, .queues = queues, .n_queues = 1                \
+        .pools = pools, .n_pools = 1, .services = service_table, .n_services = 1,                  \
+        .queues = queues, .n_queues = 1                                                            \
     }
 const struct plan fixture_separate = PLAN("separate", separate_services);
 const struct plan fixture_shared = PLAN("shared", shared_services);

@@ -95,13 +95,12 @@ static void drop_last(struct fluid *f)
 static void service_turn(struct toy *t, simtime_ns now)
 {
     struct fluid *f = t->context;
-    const struct shape one = {1, SHAPE_ONE_NODE};
     for (; f->asked > 0; f->asked--) {
         struct unit *u = spare(f);
-        uint32_t tag = f->order.items[f->n_used];
-        if (fleet_acquire(f->rig.fleet, t->number, &one, GPU_LOADING, tag, &u->lease) == GRANT_OK)
+        const struct ask one = {{1, SHAPE_ONE_NODE}, f->order.items[f->n_used], 0};
+        if (fleet_acquire(f->rig.fleet, t->number, &one, GPU_LOADING, &u->lease) == GRANT_OK)
             engine_schedule(f->rig.engine, u->timer, now + f->plan->reclaim_ns);
-        else if (fleet_reclaim(f->rig.fleet, t->number, &one, tag, 0, &u->lease) != GRANT_OK)
+        else if (fleet_reclaim(f->rig.fleet, t->number, &one, 0, &u->lease) != GRANT_OK)
             return;
         f->n_used++;
     }
@@ -163,10 +162,10 @@ static void look(void *ctx, uint32_t arg)
 
 static void filler_turn(struct toy *t, simtime_ns now)
 {
-    const struct shape one = {1, SHAPE_ONE_NODE};
+    const struct ask one = {.shape = {1, SHAPE_ONE_NODE}};
     lease_id l;
     (void)now;
-    while (fleet_acquire(t->rig->fleet, t->number, &one, GPU_TRAINING, 0, &l) == GRANT_OK)
+    while (fleet_acquire(t->rig->fleet, t->number, &one, GPU_TRAINING, &l) == GRANT_OK)
         continue;
 }
 

@@ -76,7 +76,8 @@ struct service_plan kit_service(const char *name, const struct request_trace *tr
     struct service_plan s = {
         .name = name,
         .model = "kit",
-        .quota = {.floor_gpus = gpus * replicas, .ceiling_gpus = gpus * replicas},
+        .pools = {{0, {.floor_gpus = gpus * replicas, .ceiling_gpus = gpus * replicas}}},
+        .n_pools = 1,
         .gpus_per_replica = gpus,
         .replica = {.step = kit_step_time(),
                     .prefill = PREFILL_CHUNKED,
@@ -116,7 +117,7 @@ struct queue_plan kit_queue(const char *name, const struct job_trace *jobs, uint
 {
     return (struct queue_plan){
         .name = name,
-        .quota = {.ceiling_gpus = fleet_gpus},
+        .tenant = {.name = name, .pools = {{0, {.ceiling_gpus = fleet_gpus}}}, .n_pools = 1},
         .backfill = BACKFILL_NONE,
         .estimate = ESTIMATE_EXACT,
         .estimate_factor = 1,
@@ -149,21 +150,20 @@ static void random_quota(struct rng *r, struct quota *q, uint32_t fleet_gpus, ui
     q->ceiling_gpus = pick(r, 0, 1) ? fleet_gpus : pick(r, q->floor_gpus, fleet_gpus);
     q->lend_gpus = pick(r, 0, q->floor_gpus);
     q->priority = (int32_t)pick(r, 0, 3);
-    q->may_reclaim = (enum may_reclaim)pick(r, 0, RECLAIM_POLICIES);
-    if (q->may_reclaim == RECLAIM_POLICIES)
-        q->may_reclaim = RECLAIM_LOWER_PRIORITY;
+    uint32_t may = pick(r, 0, RECLAIM_POLICIES);
+    quota_may_reclaim(q, may == RECLAIM_POLICIES ? RECLAIM_LOWER_PRIORITY : (enum may_reclaim)may);
 }
 
 static void random_service(struct rng *r, struct arena *a, struct plan *p, struct service_plan *s,
                            const char *name, uint64_t seed, uint32_t *floors_left)
 {
-    uint32_t fleet_gpus = fleet_plan_gpus(&p->fleet);
-    uint32_t gpus = pick(r, 1, p->fleet.groups[0].gpus_per_node);
+    uint32_t fleet_gpus = plan_gpus(p);
+    uint32_t gpus = pick(r, 1, p->pools[0].groups[0].gpus_per_node);
     const struct request_trace *trace =
         kit_trace(a, seed, 200, 0.5, pick(r, 1, 3000), pick(r, 1, 400));
     *s = kit_service(name, trace, 0.5 + 4 * rng_uniform(r), gpus, 1, p->warmup_ns, p->horizon_ns);
-    random_quota(r, &s->quota, fleet_gpus, floors_left);
-    s->quota.priority += (int32_t)pick(r, 0, 3);
+    random_quota(r, &s->pools[0].quota, fleet_gpus, floors_left);
+    s->pools[0].quota.priority += (int32_t)pick(r, 0, 3);
     s->replica.prefill = (enum prefill_mode)pick(r, 0, 1);
     s->replica.max_num_seqs = pick(r, 1, 64);
     s->replica.max_batched_tokens = pick(r, 64, 4096);
@@ -187,9 +187,9 @@ static void random_service(struct rng *r, struct arena *a, struct plan *p, struc
 static void random_queue(struct rng *r, struct arena *a, const struct plan *p, struct queue_plan *q,
                          const char *name, uint64_t seed, uint32_t *floors_left)
 {
-    uint32_t fleet_gpus = fleet_plan_gpus(&p->fleet);
+    uint32_t fleet_gpus = plan_gpus(p);
     *q = kit_queue(name, kit_jobs(a, seed, 40, 30, 300, fleet_gpus + 2), fleet_gpus);
-    random_quota(r, &q->quota, fleet_gpus, floors_left);
+    random_quota(r, &q->tenant.pools[0].quota, fleet_gpus, floors_left);
     q->backfill = (enum backfill_kind)pick(r, 0, BACKFILL_KINDS - 1);
     q->estimate = (enum estimate_kind)pick(r, 0, ESTIMATE_KINDS - 1);
     q->estimate_factor = 0.5 + 2 * rng_uniform(r);
@@ -222,17 +222,19 @@ struct plan *kit_random(struct arena *a, uint64_t seed)
     p->warmup_ns = pick(r, 0, 200) * SIM_S;
     p->timeline_ns = pick(r, 1, 120) * SIM_S;
     p->start_date = "2026-01-01 00:00:00";
-    p->price_usd_per_gpu_h = 2.95;
-    p->fleet.groups = group;
-    p->fleet.n_groups = 1;
-    p->fleet.reclaim = (struct reclaim_plan){
+    struct fleet_plan *pool = arena_alloc(a, sizeof *pool);
+    *pool = (struct fleet_plan){.name = "fleet", .groups = group, .n_groups = 1};
+    p->pools = pool;
+    p->n_pools = 1;
+    pool->price_usd_per_gpu_h = 2.95;
+    pool->reclaim = (struct reclaim_plan){
         .victims = (enum victim_rule)pick(r, 0, VICTIM_RULES - 1),
         .grace_ns = pick(r, 0, 60) * SIM_S,
         .teardown = {DIST_EXPONENTIAL, 5, 0},
         .scrub = {DIST_FIXED, pick(r, 0, 2), 0},
     };
     static const char *const names[] = {"a", "b", "c", "d"};
-    uint32_t floors_left = fleet_plan_gpus(&p->fleet);
+    uint32_t floors_left = plan_gpus(p);
     p->n_services = pick(r, 0, 2);
     p->n_queues = pick(r, p->n_services ? 0 : 1, 2);
     struct service_plan *services = arena_array(a, p->n_services, sizeof *services);

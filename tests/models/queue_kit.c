@@ -35,12 +35,12 @@ static void taker_schedule(void *self, simtime_ns now)
     struct taker *t = self;
     struct fleet *f = t->world->fleet;
     for (; t->started < t->next; t->started++) {
-        struct shape shape = {t->world->plan->takes[t->started].gpus, SHAPE_ANY};
         uint32_t tag = (uint32_t)t->started;
+        const struct ask ask = {{t->world->plan->takes[tag].gpus, SHAPE_ANY}, tag, 0};
         lease_id l;
-        if (fleet_acquire(f, t->claimant, &shape, GPU_HELD_IDLE, tag, &l) == GRANT_OK)
+        if (fleet_acquire(f, t->claimant, &ask, GPU_HELD_IDLE, &l) == GRANT_OK)
             take_begins(t, tag, l, now);
-        else if (fleet_reclaim(f, t->claimant, &shape, tag, 0, &l) != GRANT_OK)
+        else if (fleet_reclaim(f, t->claimant, &ask, 0, &l) != GRANT_OK)
             return;
     }
 }
@@ -89,7 +89,8 @@ static void taker_open(struct world *w)
     t->held = calloc(p->n_takes + 1, sizeof *t->held);
     const struct quota quota = {.ceiling_gpus = p->nodes * p->gpus_per_node,
                                 .priority = 100,
-                                .may_reclaim = RECLAIM_LOWER_PRIORITY};
+                                .reclaim_within_cohort = COHORT_ANY,
+                                .borrow_within_cohort = COHORT_LOWER_PRIORITY};
     const struct claimant_ops ops = {t,          taker_schedule, taker_granted, taker_evict,
                                      taker_loss, taker_share,    NULL};
     cr_assert_eq(fleet_claimant_add(w->fleet, "taker", &quota, &ops, &t->claimant), HR_OK);
@@ -108,7 +109,7 @@ struct queue_plan world_queue(const struct job_trace *jobs, uint32_t gpus)
 {
     return (struct queue_plan){
         .name = "train",
-        .quota = {.ceiling_gpus = gpus},
+        .tenant = {.name = "train", .pools = {{0, {.ceiling_gpus = gpus}}}, .n_pools = 1},
         .estimate_factor = 1,
         .placement = SHAPE_ANY,
         .jobs = jobs,
@@ -148,7 +149,7 @@ void world_open(struct world *w, const struct world_plan *p)
         .plan = p,
         .group = {"nodes", "h100-sxm", p->nodes, p->gpus_per_node},
     };
-    const struct fleet_plan fleet = {&w->group, 1, p->reclaim};
+    const struct fleet_plan fleet = {.groups = &w->group, .n_groups = 1, .reclaim = p->reclaim};
     w->engine = engine_new();
     w->ledger = ledger_new(4, (uint64_t)p->nodes * p->gpus_per_node, p->start_ns, p->end_ns,
                            p->window_ns ? p->window_ns : p->end_ns - p->start_ns);
@@ -158,7 +159,8 @@ void world_open(struct world *w, const struct world_plan *p)
     fleet_trace_set(w->fleet, &trace);
     taker_open(w);
     const struct training_sink sink = {w, take_row};
-    cr_assert_eq(training_new(p->queue, w->engine, w->fleet, w->ledger, p->seed, p->replication,
+    w->pool = (struct pool){w->fleet, w->ledger};
+    cr_assert_eq(training_new(p->queue, 0, w->engine, &w->pool, 1, p->seed, p->replication,
                               p->start_ns, p->end_ns, &sink, &w->training),
                  HR_OK);
     if (!p->unchecked)

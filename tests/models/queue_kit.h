@@ -30,6 +30,7 @@ struct world {
     struct engine *engine;
     struct ledger *ledger;
     struct fleet *fleet;
+    struct pool pool; /* the two */
     struct training *training;
     struct {
         struct job_row *items;

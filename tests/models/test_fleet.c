@@ -202,8 +202,10 @@ Test(fleet, a_stop_and_a_reclaim_leave_their_trace)
     const struct fleet_trace trace = {&seen, note_change};
     rig_init(&r, &two_nodes);
     fleet_trace_set(r.fleet, &trace);
-    const struct quota top = {
-        .ceiling_gpus = 16, .priority = 1, .may_reclaim = RECLAIM_LOWER_PRIORITY};
+    const struct quota top = {.ceiling_gpus = 16,
+                              .priority = 1,
+                              .reclaim_within_cohort = COHORT_ANY,
+                              .borrow_within_cohort = COHORT_LOWER_PRIORITY};
     struct toy *t = rig_add(&r, &any), *u = rig_add(&r, &top);
     lease_id a = toy_acquire(t, SHAPE_ONE_NODE, 8, GPU_TRAINING, 0);
     toy_acquire(t, SHAPE_ONE_NODE, 6, GPU_TRAINING, 0);

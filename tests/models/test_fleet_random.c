@@ -83,19 +83,19 @@ static void start_some(struct toy *t, simtime_ns now)
     (void)now;
     t->share = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct shape shape = {1 + draw_below(&w->seed, a->largest),
-                                    (enum shape_kind)draw_below(&w->seed, 3)};
+        struct ask ask = {.shape.gpus = 1 + draw_below(&w->seed, a->largest)};
+        ask.shape.kind = (enum shape_kind)draw_below(&w->seed, 3);
         lease_id l;
         if (a->n_held + a->n_assembling == MOST_LEASES)
             return;
-        enum grant would = fleet_would(w->rig.fleet, t->number, &shape);
+        enum grant would = fleet_would(w->rig.fleet, t->number, &ask.shape);
         bool reclaims = chance(&w->seed, 50);
-        enum grant g = reclaims ? fleet_reclaim(w->rig.fleet, t->number, &shape, 0, 0, &l)
-                                : fleet_acquire(w->rig.fleet, t->number, &shape,
-                                                random_state(&w->seed), 0, &l);
+        enum grant g =
+            reclaims ? fleet_reclaim(w->rig.fleet, t->number, &ask, 0, &l)
+                     : fleet_acquire(w->rig.fleet, t->number, &ask, random_state(&w->seed), &l);
         cr_assert(g == would || (reclaims && g == GRANT_OK));
         if (g != GRANT_OK)
-            t->share = shape.gpus;
+            t->share = ask.shape.gpus;
         else if (reclaims)
             a->assembling[a->n_assembling++] = l;
         else
@@ -199,8 +199,8 @@ static void add_actors(struct world *w, uint32_t gpus)
     uint32_t floors = gpus;
     w->n_actors = 1 + draw_below(&w->seed, ACTORS);
     for (uint32_t i = 0; i < w->n_actors; i++) {
-        struct quota q = {.priority = (int32_t)draw_below(&w->seed, 3),
-                          .may_reclaim = (enum may_reclaim)draw_below(&w->seed, RECLAIM_POLICIES)};
+        struct quota q = {.priority = (int32_t)draw_below(&w->seed, 3)};
+        quota_may_reclaim(&q, (enum may_reclaim)draw_below(&w->seed, RECLAIM_POLICIES));
         q.floor_gpus = chance(&w->seed, 60) ? draw_below(&w->seed, floors + 1) : 0;
         floors -= q.floor_gpus;
         q.lend_gpus = draw_below(&w->seed, q.floor_gpus + 1);

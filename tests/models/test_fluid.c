@@ -39,8 +39,10 @@ static void separate(struct fluid_plan *p, uint32_t pool)
 
 static void shared(struct fluid_plan *p)
 {
-    p->service = (struct quota){
-        .ceiling_gpus = p->fleet_gpus, .priority = 1, .may_reclaim = RECLAIM_LOWER_PRIORITY};
+    p->service = (struct quota){.ceiling_gpus = p->fleet_gpus,
+                                .priority = 1,
+                                .reclaim_within_cohort = COHORT_ANY,
+                                .borrow_within_cohort = COHORT_LOWER_PRIORITY};
     p->training = (struct quota){.ceiling_gpus = p->fleet_gpus};
     p->always_gpus = 0;
     p->cap_gpus = p->fleet_gpus;
@@ -51,7 +53,7 @@ static void floor_plus_borrow(struct fluid_plan *p, uint32_t floor, uint32_t tra
     shared(p);
     p->service.floor_gpus = floor;
     p->training.floor_gpus = p->training.lend_gpus = training_floor;
-    p->training.may_reclaim = RECLAIM_FLOOR;
+    p->training.reclaim_within_cohort = COHORT_ANY;
     p->always_gpus = floor;
 }
 

@@ -197,16 +197,16 @@ Test(queue, takes_back_its_floor)
     struct job jobs[] = {JOB(10, 4, 100), JOB(20, 8, 100)};
     struct job_trace trace = TRACE(jobs);
     struct queue_plan queue = world_queue(&trace, 8);
-    queue.quota = (struct quota){.floor_gpus = 6,
-                                 .ceiling_gpus = 8,
-                                 .lend_gpus = 6,
-                                 .priority = 5,
-                                 .may_reclaim = RECLAIM_FLOOR};
+    queue.tenant.pools[0].quota = (struct quota){.floor_gpus = 6,
+                                                 .ceiling_gpus = 8,
+                                                 .lend_gpus = 6,
+                                                 .priority = 5,
+                                                 .reclaim_within_cohort = COHORT_ANY};
     queue.restart_load = world_fixed(3 * SIM_S);
     queue.restart_init = world_fixed(4 * SIM_S);
     struct queue_plan borrower = world_queue(NULL, 8);
     const struct backlog_class classes[] = {{4, 1}};
-    borrower.name = "borrower";
+    borrower.name = borrower.tenant.name = "borrower";
     borrower.backlog = true;
     borrower.backlog_classes = classes;
     borrower.n_backlog_classes = 1;
@@ -219,7 +219,7 @@ Test(queue, takes_back_its_floor)
     world_open(&w, &plan);
     struct training *other;
     cr_assert_eq(
-        training_new(&borrower, w.engine, w.fleet, w.ledger, 0, 0, 0, plan.end_ns, NULL, &other),
+        training_new(&borrower, 1, w.engine, &w.pool, 1, 0, 0, 0, plan.end_ns, NULL, &other),
         HR_OK);
     world_run(&w);
     /* The borrower holds all. The first job takes back 4 of the floor in 3 s; the second is above
@@ -426,7 +426,7 @@ Test(queue, free_gpus_too_few_for_what_waits_are_stranded)
 
     /* Over the ceiling: not a request that quota admits. */
     queue.placement = SHAPE_ONE_NODE;
-    queue.quota.ceiling_gpus = 7;
+    queue.tenant.pools[0].quota.ceiling_gpus = 7;
     world_open(&w, &plan);
     world_run(&w);
     cr_assert(ledger_total(w.ledger, LEDGER_NOBODY, GPU_STRANDED) == 0);

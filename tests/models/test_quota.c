@@ -13,11 +13,10 @@ static struct quota quota(uint32_t floor, uint32_t ceiling, uint32_t lend)
 static struct quota reclaimer(uint32_t floor, uint32_t ceiling, int32_t priority,
                               enum may_reclaim may)
 {
-    return (struct quota){.floor_gpus = floor,
-                          .ceiling_gpus = ceiling,
-                          .lend_gpus = floor,
-                          .priority = priority,
-                          .may_reclaim = may};
+    struct quota q = quota(floor, ceiling, floor);
+    q.priority = priority;
+    quota_may_reclaim(&q, may);
+    return q;
 }
 
 static const struct rig_plan two_nodes = {.nodes = 2, .gpus_per_node = 8, .grace_ns = 30 * SIM_S};

@@ -15,9 +15,9 @@ Test(reclaim, the_stages_of_one_start)
     gang->save_ns = 15 * SIM_S;
     toy_acquire(gang, SHAPE_PREFER_WHOLE, 8, GPU_TRAINING, 0);
     rig_run(&r, 100 * SIM_S);
-    const struct shape shape = {4, SHAPE_ONE_NODE};
+    const struct ask ask = {{4, SHAPE_ONE_NODE}, 7, 0};
     lease_id l;
-    cr_assert_eq(fleet_reclaim(r.fleet, service->number, &shape, 7, 5 * SIM_S, &l), GRANT_OK);
+    cr_assert_eq(fleet_reclaim(r.fleet, service->number, &ask, 5 * SIM_S, &l), GRANT_OK);
     cr_assert_eq(fleet_lease_tag(r.fleet, l), 7);
     cr_assert_eq(rig_shares(&r, gang, GPU_DRAINING), 8);
     cr_assert_eq(fleet_usage(r.fleet, gang->number), 8); /* both are charged */

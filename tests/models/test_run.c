@@ -125,7 +125,7 @@ static void take_row(void *self, const struct request_row *row)
     t->n++;
 }
 
-static struct plan one_service_plan(const struct service_plan *s, const struct node_group *group,
+static struct plan one_service_plan(const struct service_plan *s, const struct fleet_plan *pool,
                                     simtime_ns warmup, simtime_ns horizon)
 {
     return (struct plan){
@@ -136,7 +136,8 @@ static struct plan one_service_plan(const struct service_plan *s, const struct n
         .warmup_ns = warmup,
         .timeline_ns = SIM_MIN,
         .start_date = "2026-01-01 00:00:00",
-        .fleet = {.groups = group, .n_groups = 1},
+        .pools = pool,
+        .n_pools = 1,
         .services = s,
         .n_services = 1,
     };
@@ -181,7 +182,8 @@ Test(run, a_single_replica_service_equals_the_stepper)
     struct service_plan s = kit_service("one", trace, 1, 4, 1, 0, SIM_HOUR);
     s.traffic.loop = false;
     const struct node_group group = {"node", "h100-sxm", 1, 4};
-    const struct plan plan = one_service_plan(&s, &group, 0, SIM_HOUR);
+    const struct fleet_plan pool = {.name = "fleet", .groups = &group, .n_groups = 1};
+    const struct plan plan = one_service_plan(&s, &pool, 0, SIM_HOUR);
     struct taken taken = {calloc(N, sizeof *taken.rows), 0, N};
     const struct run_hooks hooks = {.self = &taken, .request = take_row};
     struct run_results r;
@@ -209,7 +211,8 @@ Test(run, another_claimant_changes_no_arrival)
     const struct request_trace *trace = kit_trace(&arena, 5, 300, 0.5, 1000, 100);
     const struct service_plan s = kit_service("chat", trace, 3.5, 4, 4, SIM_MIN, 30 * SIM_MIN);
     const struct node_group group = {"node", "h100-sxm", 4, 8};
-    struct plan plan = one_service_plan(&s, &group, SIM_MIN, 30 * SIM_MIN);
+    const struct fleet_plan pool = {.name = "fleet", .groups = &group, .n_groups = 1};
+    struct plan plan = one_service_plan(&s, &pool, SIM_MIN, 30 * SIM_MIN);
     struct run_results alone, beside;
     cr_assert_eq(run_plan(&plan, 2, NULL, &alone), HR_OK);
     const struct queue_plan q = kit_queue("train", kit_jobs(&arena, 6, 50, 20, 300, 8), 16);
@@ -250,7 +253,8 @@ Test(run, an_impossible_plan_is_refused_with_a_reason)
     const struct request_trace *trace = kit_trace(&arena, 5, 30, 0.5, 1000, 100);
     const struct service_plan s = kit_service("chat", trace, 1, 16, 1, 0, SIM_MIN);
     const struct node_group group = {"node", "h100-sxm", 4, 8};
-    const struct plan plan = one_service_plan(&s, &group, 0, SIM_MIN);
+    const struct fleet_plan pool = {.name = "fleet", .groups = &group, .n_groups = 1};
+    const struct plan plan = one_service_plan(&s, &pool, 0, SIM_MIN);
     struct run_results r;
     cr_assert_str_eq(plan_fault(&plan), "a replica does not fit into a node");
     cr_assert_eq(run_plan(&plan, 0, NULL, &r), HR_INPUT);

@@ -6,8 +6,10 @@
 #include <string.h>
 
 const struct quota toy_low = {.ceiling_gpus = 1000000};
-const struct quota toy_high = {
-    .ceiling_gpus = 1000000, .priority = 1, .may_reclaim = RECLAIM_LOWER_PRIORITY};
+const struct quota toy_high = {.ceiling_gpus = 1000000,
+                               .priority = 1,
+                               .reclaim_within_cohort = COHORT_ANY,
+                               .borrow_within_cohort = COHORT_LOWER_PRIORITY};
 
 struct rig_plan rig_plan_of(uint32_t nodes, enum victim_rule rule)
 {
@@ -141,36 +143,36 @@ void rig_run(struct rig *r, simtime_ns t)
 lease_id toy_acquire(struct toy *t, enum shape_kind kind, uint32_t gpus, enum gpu_state s,
                      uint32_t tag)
 {
-    const struct shape shape = {gpus, kind};
+    const struct ask ask = {.shape = {gpus, kind}, .tag = tag};
     lease_id l = LEASE_NONE;
-    cr_assert_eq(fleet_acquire(t->rig->fleet, t->number, &shape, s, tag, &l), GRANT_OK);
+    cr_assert_eq(fleet_acquire(t->rig->fleet, t->number, &ask, s, &l), GRANT_OK);
     return l;
 }
 
 lease_id toy_reclaim(struct toy *t, enum shape_kind kind, uint32_t gpus)
 {
-    const struct shape shape = {gpus, kind};
+    const struct ask ask = {.shape = {gpus, kind}};
     lease_id l = LEASE_NONE;
-    cr_assert_eq(fleet_reclaim(t->rig->fleet, t->number, &shape, 0, 0, &l), GRANT_OK);
+    cr_assert_eq(fleet_reclaim(t->rig->fleet, t->number, &ask, 0, &l), GRANT_OK);
     return l;
 }
 
 /* Asks; what would be granted is taken. */
 enum grant toy_try_acquire(struct toy *t, enum shape_kind kind, uint32_t gpus)
 {
-    const struct shape shape = {gpus, kind};
+    const struct ask ask = {.shape = {gpus, kind}};
     lease_id l;
-    enum grant would = fleet_would(t->rig->fleet, t->number, &shape);
-    enum grant g = fleet_acquire(t->rig->fleet, t->number, &shape, GPU_TRAINING, 0, &l);
+    enum grant would = fleet_would(t->rig->fleet, t->number, &ask.shape);
+    enum grant g = fleet_acquire(t->rig->fleet, t->number, &ask, GPU_TRAINING, &l);
     cr_assert_eq(would, g);
     return g;
 }
 
 enum grant toy_try_reclaim(struct toy *t, enum shape_kind kind, uint32_t gpus)
 {
-    const struct shape shape = {gpus, kind};
+    const struct ask ask = {.shape = {gpus, kind}};
     lease_id l;
-    return fleet_reclaim(t->rig->fleet, t->number, &shape, 0, 0, &l);
+    return fleet_reclaim(t->rig->fleet, t->number, &ask, 0, &l);
 }
 
 uint64_t rig_shares(const struct rig *r, const struct toy *owner, enum gpu_state s)

@@ -35,7 +35,7 @@ Test(overlay, makes_tables_that_were_not_written)
     cr_assert_eq(p.services[0].autoscaler.buffer_replicas, 3);
     scenario_free(s);
     p = with("reclaim.grace=2min", &s);
-    cr_assert_eq(p.fleet.reclaim.grace_ns, 2 * SIM_MIN);
+    cr_assert_eq(p.pools[0].reclaim.grace_ns, 2 * SIM_MIN);
     scenario_free(s);
 }
 
@@ -97,8 +97,8 @@ Test(overlay, list_entries_by_their_name)
     const char *set = "fleet.groups.b.nodes=5";
     struct scenario *s = kit_load(text, &set, 1);
     struct plan p = kit_plan(s, NULL);
-    cr_assert_eq(p.fleet.groups[0].nodes, 2);
-    cr_assert_eq(p.fleet.groups[1].nodes, 5);
+    cr_assert_eq(p.pools[0].groups[0].nodes, 2);
+    cr_assert_eq(p.pools[0].groups[1].nodes, 5);
     scenario_free(s);
     free(text);
 }
@@ -116,7 +116,7 @@ Test(overlay, adds_entries_to_maps)
     with("designs.mine={preset: separate, inference: 8GPU}", &s);
     cr_assert_eq(scenario_n_designs(s), 2);
     cr_assert_str_eq(scenario_design(s, 1), "mine");
-    cr_assert_eq(kit_plan(s, "mine").services[0].quota.ceiling_gpus, 8);
+    cr_assert_eq(kit_plan(s, "mine").services[0].pools[0].quota.ceiling_gpus, 8);
     scenario_free(s);
 }
 
@@ -126,7 +126,7 @@ Test(overlay, later_sets_win)
     struct scenario *s = kit_load(kit_small, sets, 4);
     struct plan p = kit_plan(s, NULL);
     cr_assert_eq(p.seed, 3);
-    cr_assert_eq(fleet_plan_gpus(&p.fleet), 48);
+    cr_assert_eq(plan_gpus(&p), 48);
     scenario_free(s);
 }
 
@@ -192,8 +192,8 @@ Test(overlay, a_design_sets_keys_for_itself_only)
                              "services.chat.autoscaler.buffer: 2}}\n");
     struct scenario *s = kit_load(text, NULL, 0);
     struct plan base = kit_plan(s, "shared"), patient = kit_plan(s, "patient");
-    cr_assert_eq(base.fleet.reclaim.grace_ns, 30 * SIM_S);
-    cr_assert_eq(patient.fleet.reclaim.grace_ns, 2 * SIM_MIN);
+    cr_assert_eq(base.pools[0].reclaim.grace_ns, 30 * SIM_S);
+    cr_assert_eq(patient.pools[0].reclaim.grace_ns, 2 * SIM_MIN);
     cr_assert_eq(base.services[0].autoscaler.buffer_replicas, 0);
     cr_assert_eq(patient.services[0].autoscaler.buffer_replicas, 2);
     scenario_free(s);

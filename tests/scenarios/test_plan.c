@@ -44,13 +44,13 @@ Test(plan, run_and_defaults)
     cr_assert_eq(p.warmup_ns, 12 * SIM_MIN, "a tenth of the horizon");
     cr_assert_eq(p.timeline_ns, SIM_MIN);
     cr_assert_str_eq(p.start_date, "2026-01-01 00:00:00");
-    cr_assert_eq(p.price_usd_per_gpu_h, 2.95);
-    cr_assert_eq(fleet_plan_gpus(&p.fleet), 32);
-    cr_assert_str_eq(p.fleet.groups[0].gpu, "h100-sxm");
-    cr_assert_eq(p.fleet.reclaim.victims, VICTIM_LEAST_OVER_RECLAIM);
-    cr_assert_eq(p.fleet.reclaim.grace_ns, 30 * SIM_S);
-    cr_assert_eq(dist_mean_s(&p.fleet.reclaim.teardown), 2);
-    cr_assert_eq(dist_mean_s(&p.fleet.reclaim.scrub), 1);
+    cr_assert_eq(p.pools[0].price_usd_per_gpu_h, 2.95);
+    cr_assert_eq(plan_gpus(&p), 32);
+    cr_assert_str_eq(p.pools[0].groups[0].gpu, "h100-sxm");
+    cr_assert_eq(p.pools[0].reclaim.victims, VICTIM_LEAST_OVER_RECLAIM);
+    cr_assert_eq(p.pools[0].reclaim.grace_ns, 30 * SIM_S);
+    cr_assert_eq(dist_mean_s(&p.pools[0].reclaim.teardown), 2);
+    cr_assert_eq(dist_mean_s(&p.pools[0].reclaim.scrub), 1);
     cr_assert_eq(scenario_replications(s), 5);
     cr_assert_str_eq(scenario_name(s), "small");
     cr_assert_str_eq(scenario_description(s), "");
@@ -85,9 +85,9 @@ Test(plan, groups_of_nodes)
     struct scenario *s;
     struct plan p =
         set_one("fleet={groups: [{name: a, nodes: 2}, {name: b, nodes: 3, gpus_per_node: 4}]}", &s);
-    cr_assert_eq(p.fleet.n_groups, 2);
-    cr_assert_str_eq(p.fleet.groups[1].name, "b");
-    cr_assert_eq(fleet_plan_gpus(&p.fleet), 28);
+    cr_assert_eq(p.pools[0].n_groups, 2);
+    cr_assert_str_eq(p.pools[0].groups[1].name, "b");
+    cr_assert_eq(plan_gpus(&p), 28);
     scenario_free(s);
 }
 
@@ -122,7 +122,7 @@ static void duration_is(const char *text, enum dist_kind kind, double mean_s, do
     char set[256];
     struct scenario *s;
     snprintf(set, sizeof set, "reclaim.teardown=%s", text);
-    struct dist d = set_one(set, &s).fleet.reclaim.teardown;
+    struct dist d = set_one(set, &s).pools[0].reclaim.teardown;
     cr_assert_eq(d.kind, kind, "%s", text);
     cr_assert_eq(d.mean_s, mean_s, "%s", text);
     cr_assert_eq(d.spread, spread, "%s", text);

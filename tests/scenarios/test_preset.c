@@ -36,15 +36,18 @@ static void quota_is(const struct quota *q, uint32_t floor, uint32_t ceiling, ui
     cr_expect_eq(q->ceiling_gpus, ceiling, "ceiling %u", q->ceiling_gpus);
     cr_expect_eq(q->lend_gpus, lend, "lend %u", q->lend_gpus);
     cr_expect_eq(q->priority, priority, "priority %d", q->priority);
-    cr_expect_eq(q->may_reclaim, may_reclaim);
+    struct quota expected = {0};
+    quota_may_reclaim(&expected, may_reclaim);
+    cr_expect_eq(q->reclaim_within_cohort, expected.reclaim_within_cohort);
+    cr_expect_eq(q->borrow_within_cohort, expected.borrow_within_cohort);
 }
 
 Test(preset, separate)
 {
     struct scenario *s;
     struct plan p = plan_of(kit_small, "separate: {inference: 20GPU}", &s);
-    quota_is(&p.services[0].quota, 20, 20, 0, 100, RECLAIM_NEVER);
-    quota_is(&p.queues[0].quota, 12, 12, 0, 0, RECLAIM_NEVER);
+    quota_is(&p.services[0].pools[0].quota, 20, 20, 0, 100, RECLAIM_NEVER);
+    quota_is(&p.queues[0].tenant.pools[0].quota, 12, 12, 0, 0, RECLAIM_NEVER);
     cr_assert_eq(p.services[0].autoscaler.min_replicas, 20, "the whole pool is kept warm");
     cr_assert_eq(p.services[0].autoscaler.max_replicas, 20);
     cr_assert_eq(p.services[0].autoscaler.buffer_replicas, 0);
@@ -56,8 +59,8 @@ Test(preset, separate_with_a_training_pool_of_its_own)
 {
     struct scenario *s;
     struct plan p = plan_of(kit_small, "separate: {inference: 8, training: 16}", &s);
-    quota_is(&p.services[0].quota, 8, 8, 0, 100, RECLAIM_NEVER);
-    quota_is(&p.queues[0].quota, 16, 16, 0, 0, RECLAIM_NEVER);
+    quota_is(&p.services[0].pools[0].quota, 8, 8, 0, 100, RECLAIM_NEVER);
+    quota_is(&p.queues[0].tenant.pools[0].quota, 16, 16, 0, 0, RECLAIM_NEVER);
     scenario_free(s);
 }
 
@@ -65,8 +68,8 @@ Test(preset, shared)
 {
     struct scenario *s;
     struct plan p = plan_of(kit_small, "shared: {}", &s);
-    quota_is(&p.services[0].quota, 0, 32, 0, 100, RECLAIM_LOWER_PRIORITY);
-    quota_is(&p.queues[0].quota, 0, 32, 0, 0, RECLAIM_NEVER);
+    quota_is(&p.services[0].pools[0].quota, 0, 32, 0, 100, RECLAIM_LOWER_PRIORITY);
+    quota_is(&p.queues[0].tenant.pools[0].quota, 0, 32, 0, 0, RECLAIM_NEVER);
     cr_assert_eq(p.services[0].autoscaler.min_replicas, 1);
     cr_assert_eq(p.services[0].autoscaler.max_replicas, 32);
     scenario_free(s);
@@ -77,8 +80,8 @@ Test(preset, floor_plus_borrow)
     struct scenario *s;
     struct plan p = plan_of(
         kit_small, "floor-plus-borrow: {floor: 6GPU, buffer: 3GPU, training_floor: 10GPU}", &s);
-    quota_is(&p.services[0].quota, 6, 32, 0, 100, RECLAIM_LOWER_PRIORITY);
-    quota_is(&p.queues[0].quota, 10, 32, 10, 0, RECLAIM_FLOOR);
+    quota_is(&p.services[0].pools[0].quota, 6, 32, 0, 100, RECLAIM_LOWER_PRIORITY);
+    quota_is(&p.queues[0].tenant.pools[0].quota, 10, 32, 10, 0, RECLAIM_FLOOR);
     cr_assert_eq(p.services[0].autoscaler.min_replicas, 6, "the floor is kept warm");
     cr_assert_eq(p.services[0].autoscaler.buffer_replicas, 3);
     scenario_free(s);
@@ -103,11 +106,11 @@ Test(preset, separate_of_several)
     struct scenario *s;
     struct plan p = plan_of(
         two, "separate: {inference: {chat: 4, code: 8}, training: {big: 16, small: 4}}", &s);
-    quota_is(&p.services[0].quota, 4, 4, 0, 100, RECLAIM_NEVER);
-    quota_is(&p.services[1].quota, 8, 8, 0, 100, RECLAIM_NEVER);
+    quota_is(&p.services[0].pools[0].quota, 4, 4, 0, 100, RECLAIM_NEVER);
+    quota_is(&p.services[1].pools[0].quota, 8, 8, 0, 100, RECLAIM_NEVER);
     cr_assert_str_eq(p.queues[0].name, "big");
-    quota_is(&p.queues[0].quota, 16, 16, 0, 0, RECLAIM_NEVER);
-    quota_is(&p.queues[1].quota, 4, 4, 0, 0, RECLAIM_NEVER);
+    quota_is(&p.queues[0].tenant.pools[0].quota, 16, 16, 0, 0, RECLAIM_NEVER);
+    quota_is(&p.queues[1].tenant.pools[0].quota, 4, 4, 0, 0, RECLAIM_NEVER);
     scenario_free(s);
 }
 
@@ -119,8 +122,8 @@ Test(preset, explicit_quotas)
                             "borrow: 4GPU, lend: 3GPU, priority: -5, may_reclaim: never}, "
                             "research: {floor: 16GPU, may_reclaim: lower-priority}}}",
                             &s);
-    quota_is(&p.services[0].quota, 8, 12, 3, -5, RECLAIM_NEVER);
-    quota_is(&p.queues[0].quota, 16, 32, 16, 0, RECLAIM_LOWER_PRIORITY);
+    quota_is(&p.services[0].pools[0].quota, 8, 12, 3, -5, RECLAIM_NEVER);
+    quota_is(&p.queues[0].tenant.pools[0].quota, 16, 32, 16, 0, RECLAIM_LOWER_PRIORITY);
     cr_assert_eq(p.services[0].autoscaler.min_replicas, 5, "what is lent is not kept warm");
     cr_assert_eq(p.services[0].autoscaler.max_replicas, 12);
     cr_assert_eq(p.services[0].autoscaler.buffer_replicas, 2);
@@ -132,7 +135,7 @@ Test(preset, a_claimant_without_a_quota_borrows)
 {
     struct scenario *s;
     struct plan p = plan_of(kit_small, "quota: {quotas: {chat: {floor: 8GPU}}}", &s);
-    quota_is(&p.queues[0].quota, 0, 32, 0, 0, RECLAIM_FLOOR);
+    quota_is(&p.queues[0].tenant.pools[0].quota, 0, 32, 0, 0, RECLAIM_FLOOR);
     scenario_free(s);
 }
 

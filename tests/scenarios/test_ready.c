@@ -71,7 +71,7 @@ Test(ready, one_fleet_is_the_fleet_question)
     cr_assert_eq(scenario_load(FOLDER "/one-fleet.yaml", NULL, 0, &d, &s), HR_OK);
     cr_assert_eq(scenario_plan(s, "floor-plus-borrow", &d, &p), HR_OK);
     const struct service_plan *c = &p.services[0];
-    cr_assert_eq(fleet_plan_gpus(&p.fleet), 256);
+    cr_assert_eq(plan_gpus(&p), 256);
     cr_assert_float_eq(traffic_base_rate(&c->traffic), 240, 1e-9);
     cr_assert_float_eq(c->traffic.scale, 43.4, 0.05);
     cr_assert_float_eq(traffic_factor(&c->traffic, 16 * SIM_HOUR), 1.4, 1e-9);
