@@ -76,7 +76,7 @@ static void bench_traffic(void)
     plan.scale = 15000;
     bench_source("traffic_15000_copies_ns", &plan, 10000000);
     const struct traffic_event campaign = {"campaign", 19 * SIM_HOUR, 10 * SIM_S, SIM_HOUR,
-                                           10 * SIM_S, 1.4,           SIM_DAY};
+                                           10 * SIM_S, 1.4,           SIM_DAY,    false};
     plan.scale = 100;
     plan.envelope =
         (struct envelope){.kind = ENVELOPE_DIURNAL, .peak_to_mean = 1.4, .peak_hour = 14};

@@ -63,6 +63,8 @@ static const char *service_fault(const struct plan *p, const struct service_plan
         return "safe_in_flight must be positive";
     if (s->autoscaler.enabled && (s->autoscaler.period_ns == 0 || !(s->autoscaler.target > 0)))
         return "an autoscaler needs a period and a target";
+    if (s->forecast.enabled && (s->forecast.span_ns == 0 || !(s->forecast.bias > 0)))
+        return "a forecast needs a positive bias and a span of its error";
     if (!s->autoscaler.enabled && s->initial_replicas == UINT32_MAX)
         return "without an autoscaler a service needs a number of replicas";
     for (int i = STAGE_SCHEDULE; i < STAGES; i++)

@@ -192,6 +192,13 @@ static enum hr_err build_scaler(const struct build *b, const struct service_spec
         .max_replicas = r.max,
         .buffer_replicas = r.buffer,
     };
+    out->forecast = (struct forecast_plan){
+        .enabled = a->forecast.at != NULL,
+        .lead_ns = sim_time_from_s(a->forecast.lead_s),
+        .cv = a->forecast.error_cv,
+        .bias = a->forecast.bias,
+        .span_ns = sim_time_from_s(a->forecast.span_s),
+    };
     out->initial_replicas = UINT32_MAX;
     if (a->initial_replicas != FIELD_NO_WHOLE)
         out->initial_replicas = (uint32_t)a->initial_replicas;

@@ -285,6 +285,7 @@ static enum hr_err build_events(const struct build *b, const struct traffic_spec
             .fall_ns = sim_time_from_s(from[i].fall_s),
             .factor = from[i].factor,
             .repeat_ns = isnan(from[i].every_s) ? 0 : sim_time_from_s(from[i].every_s),
+            .announced = from[i].announced,
         };
     }
     if (t->events.n)

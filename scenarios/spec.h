@@ -148,6 +148,7 @@ struct event_spec {
     const void *at;
     struct field_moment start;
     double factor, rise_s, hold_s, fall_s, every_s;
+    bool announced;
 };
 
 struct gamma_spec {
@@ -187,6 +188,11 @@ struct slo_spec {
     double target;
 };
 
+struct forecast_spec {
+    const void *at;
+    double lead_s, error_cv, bias, span_s;
+};
+
 struct autoscaler_spec {
     const void *at;
     bool enabled;
@@ -195,6 +201,7 @@ struct autoscaler_spec {
     uint64_t step_up, step_down;
     double step_up_share, step_down_share;
     uint64_t min_replicas, max_replicas, initial_replicas, buffer;
+    struct forecast_spec forecast;
 };
 
 struct cold_start_spec {

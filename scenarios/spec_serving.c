@@ -56,6 +56,25 @@ static const struct field_table slo =
 
 /* ---- autoscaler ---- */
 
+#define FORECAST struct forecast_spec
+static const struct field forecast_rows[] = {
+    SPEC_TIME(FORECAST, lead_s, "lead",
+              "How far ahead it looks: the time a replica needs, reclaim included", .above = true,
+              .max = 86400, .required = true),
+    SPEC_ROW(FORECAST, error_cv, "error", FIELD_NUMBER,
+             "Coefficient of variation of the forecast's error", .unit = UNIT_FRACTION, .max = 5,
+             .fallback = "0%"),
+    SPEC_ROW(FORECAST, bias, "bias", FIELD_NUMBER,
+             "Mean of forecast over truth: 0.9 is ten per cent too low", .above = true, .max = 100,
+             .fallback = "1"),
+    SPEC_TIME(FORECAST, span_s, "span", "The error stays the same so long", .min = 1,
+              .fallback = "1h"),
+};
+static const struct field_table forecast = SPEC_OF(
+    FORECAST, forecast_rows, "forecast",
+    "Acting ahead of a ramp: the expected rate (envelope and announced events) at now + lead",
+    .brief = "lead");
+
 #define SCALER struct autoscaler_spec
 static const struct field autoscaler_rows[] = {
     SPEC_ROW(SCALER, enabled, "enabled", FIELD_FLAG, "Off: the initial number of replicas stays",
@@ -95,6 +114,9 @@ static const struct field autoscaler_rows[] = {
              "Ready at the start; without it what it wants for the first window", .max = 1e6),
     SPEC_ROW(SCALER, buffer, "buffer", FIELD_WHOLE,
              "Ready replicas above the need; without it the buffer of the design", .max = 1e6),
+    SPEC_TABLE(SCALER, forecast, "forecast",
+               "Predictive: wants what is forecast, if that is more than what is measured",
+               &forecast),
 };
 static const struct field_table autoscaler =
     SPEC_OF(SCALER, autoscaler_rows, "autoscaler",

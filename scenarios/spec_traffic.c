@@ -105,6 +105,8 @@ static const struct field event_rows[] = {
     SPEC_TIME(EVENT, fall_s, "fall", "Time back to normal", .fallback = "0s"),
     SPEC_TIME(EVENT, every_s, "every", "Comes again after this time; without it once",
               .above = true),
+    SPEC_ROW(EVENT, announced, "announced", FIELD_FLAG,
+             "Known beforehand: an autoscaler's forecast sees it come", .fallback = "no"),
 };
 static const struct field_table event =
     SPEC_OF(EVENT, event_rows, "event",

@@ -158,7 +158,7 @@ static uint32_t step_limit(uint32_t step, double frac, uint32_t current)
 }
 
 uint32_t autoscaler_tick(struct autoscaler *a, simtime_ns now, double metric_integral,
-                         uint32_t current)
+                         double forecast, uint32_t current)
 {
     const struct autoscaler_plan *p = &a->plan;
     if (!a->started) {
@@ -169,7 +169,8 @@ uint32_t autoscaler_tick(struct autoscaler *a, simtime_ns now, double metric_int
     }
     if (!p->enabled)
         return a->held;
-    uint32_t wish = autoscaler_wish(p, metric_mean(a, now, metric_integral));
+    double metric = metric_mean(a, now, metric_integral);
+    uint32_t wish = autoscaler_wish(p, metric > forecast ? metric : forecast);
     uint32_t largest = largest_wish(a, now, wish);
     if (wish > current) {
         uint32_t limit = step_limit(p->step_up, p->step_up_frac, current);

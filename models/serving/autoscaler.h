@@ -1,10 +1,11 @@
 /* How many replicas a service wants.
  *
- * wish = ceil(mean of the metric over the metric window / target per replica) + buffer, clamped to
- * min..max. Up at once, at most max(step_up, step_up_pct of the current) a tick; down to the
- * largest wish of the stabilisation window, at most max(step_down, step_down_pct) a tick. current
- * counts replicas on their way. Defaults follow today's horizontal autoscalers (facts: hpa_sync_s,
- * hpa_scale_up, hpa_scale_down_stabilization_s). */
+ * wish = ceil(m / target per replica) + buffer, clamped to min..max, where m is the mean of the
+ * metric over the metric window or, where it is larger, its forecast. Up at once, at most
+ * max(step_up, step_up_pct of the current) a tick; down to the largest wish of the stabilisation
+ * window, at most max(step_down, step_down_pct) a tick. current counts replicas on their way.
+ * Defaults follow today's horizontal autoscalers (facts: hpa_sync_s, hpa_scale_up,
+ * hpa_scale_down_stabilization_s). */
 #ifndef HEADROOM_MODELS_SERVING_AUTOSCALER_H
 #define HEADROOM_MODELS_SERVING_AUTOSCALER_H
 
@@ -39,9 +40,10 @@ void autoscaler_free(struct autoscaler *a);
 /* One tick, at least a period after the last one; the replicas found at the first are the wish of
  * t = 0, and what a disabled scaler keeps. metric_integral: the running integral of the metric
  * since t = 0: requests arrived so far (request rate), or request-seconds in flight (in flight).
+ * forecast: what the metric is expected to be when a replica asked for now is ready; 0 without one.
  * Returns the wanted number of replicas. */
 uint32_t autoscaler_tick(struct autoscaler *a, simtime_ns now, double metric_integral,
-                         uint32_t current);
+                         double forecast, uint32_t current);
 
 /* The wish for a steady metric, without history or step limits: used for the start of a run. */
 uint32_t autoscaler_wish(const struct autoscaler_plan *plan, double metric);

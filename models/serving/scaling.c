@@ -135,29 +135,6 @@ static double metric_integral(const struct service *s, simtime_ns now)
     return (double)ns * 1e-9;
 }
 
-static void scaling_tick(void *ctx, uint32_t arg)
-{
-    (void)arg;
-    struct service *s = ctx;
-    simtime_ns now = engine_now(s->engine);
-    double metric = metric_integral(s, now);
-    scaling_want(s, autoscaler_tick(s->scaler, now, metric, scaling_current(s)), now);
-    engine_schedule(s->engine, s->tick, now + s->plan->autoscaler.period_ns);
-}
-
-enum hr_err scaling_init(struct service *s, simtime_ns horizon)
-{
-    if (!s->plan->autoscaler.enabled)
-        return HR_OK;
-    s->scaler = autoscaler_new(&s->plan->autoscaler);
-    if (!s->scaler)
-        return HR_NOMEM;
-    TRY(engine_timer_new(s->engine, EVENT_CONTROL, scaling_tick, s, 0, &s->tick));
-    if (s->plan->autoscaler.period_ns < horizon)
-        engine_schedule(s->engine, s->tick, s->plan->autoscaler.period_ns);
-    return HR_OK;
-}
-
 /* Requests in flight when each replica holds n and all together carry rate. A request takes a
  * replica's time for its prefill, pf, and output decode steps of length s(n) while n share them:
  * n = r output s / (1 - r pf) for the rate r of one replica, so r = n / (output s + n pf). */
@@ -175,6 +152,47 @@ static double in_flight_at(const struct service_plan *p, double rate, double n)
     return rate / replica_rate * n;
 }
 
+/* The metric of a steady request rate. */
+static double metric_of_rate(const struct service_plan *p, double rate)
+{
+    bool by_rate = p->autoscaler.metric == SCALER_REQUEST_RATE;
+    return by_rate ? rate : in_flight_at(p, rate, p->autoscaler.target);
+}
+
+/* What the metric will be when replicas asked for now are ready; 0 without a forecast. */
+static double forecast(struct service *s, simtime_ns now)
+{
+    const struct service_plan *p = s->plan;
+    if (!p->forecast.enabled)
+        return 0;
+    return metric_of_rate(p, forecast_rate(&s->forecast, sim_time_add(now, p->forecast.lead_ns)));
+}
+
+static void scaling_tick(void *ctx, uint32_t arg)
+{
+    (void)arg;
+    struct service *s = ctx;
+    simtime_ns now = engine_now(s->engine);
+    double metric = metric_integral(s, now), ahead = forecast(s, now);
+    scaling_want(s, autoscaler_tick(s->scaler, now, metric, ahead, scaling_current(s)), now);
+    engine_schedule(s->engine, s->tick, now + s->plan->autoscaler.period_ns);
+}
+
+enum hr_err scaling_init(struct service *s, uint64_t seed, uint32_t replication, simtime_ns horizon)
+{
+    if (!s->plan->autoscaler.enabled)
+        return HR_OK;
+    s->scaler = autoscaler_new(&s->plan->autoscaler);
+    if (!s->scaler)
+        return HR_NOMEM;
+    forecast_init(&s->forecast, &s->plan->forecast, &s->plan->traffic, seed, replication,
+                  s->plan->name);
+    TRY(engine_timer_new(s->engine, EVENT_CONTROL, scaling_tick, s, 0, &s->tick));
+    if (s->plan->autoscaler.period_ns < horizon)
+        engine_schedule(s->engine, s->tick, s->plan->autoscaler.period_ns);
+    return HR_OK;
+}
+
 /* What the autoscaler wants for the mean rate of the first window. */
 static uint32_t initial_replicas(const struct service *s)
 {
@@ -182,9 +200,7 @@ static uint32_t initial_replicas(const struct service *s)
     if (p->initial_replicas != UINT32_MAX)
         return p->initial_replicas;
     double rate = traffic_base_rate(&p->traffic) * traffic_factor(&p->traffic, 0);
-    if (p->autoscaler.metric == SCALER_REQUEST_RATE)
-        return autoscaler_wish(&p->autoscaler, rate);
-    return autoscaler_wish(&p->autoscaler, in_flight_at(p, rate, p->autoscaler.target));
+    return autoscaler_wish(&p->autoscaler, metric_of_rate(p, rate));
 }
 
 /* A replica that is ready from the start. */

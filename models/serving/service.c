@@ -276,7 +276,7 @@ static enum hr_err service_init(struct service *s, uint64_t seed, uint32_t repli
         return HR_NOMEM;
     rng_init(&s->cold_start, seed, replication, p->name, "cold-start");
     TRY(engine_timer_new(s->engine, EVENT_CONTROL, timeout_fire, s, 0, &s->timeout));
-    TRY(scaling_init(s, horizon));
+    TRY(scaling_init(s, seed, replication, horizon));
     if (!s->source.next(s->source.self, &s->next))
         return HR_OK;
     return engine_cursor_add(s->engine, EVENT_ARRIVAL, cursor_next, s, s->next.arrival_ns);

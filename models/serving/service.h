@@ -12,6 +12,7 @@
 
 #include "models/capacity/fleet.h"
 #include "models/serving/autoscaler.h"
+#include "models/serving/forecast.h"
 #include "models/serving/replica.h"
 #include "models/serving/router.h"
 #include "models/serving/slo.h"
@@ -26,6 +27,7 @@ struct service_plan {
     struct replica_config replica;
     enum router_kind router;
     struct autoscaler_plan autoscaler;
+    struct forecast_plan forecast;  /* of the autoscaler */
     uint32_t initial_replicas;      /* UINT32_MAX: what the autoscaler wants for the first window */
     double safe_in_flight;          /* requests one replica carries at its safe rate, > 0 */
     struct dist cold_start[STAGES]; /* used from STAGE_SCHEDULE on */

@@ -76,6 +76,7 @@ struct service {
     uint32_t count[UNIT_STATES]; /* units by state */
     uint32_t asked;              /* replicas wanted that have no lease yet */
     struct autoscaler *scaler;
+    struct forecast forecast;
     timer_id tick;
     struct rng cold_start; /* stream of the stage lengths */
     struct batch_sum gone; /* of replicas no longer there */
@@ -107,7 +108,8 @@ void service_capacity_changed(struct service *s); /* the number of ready replica
 void service_request_done(void *self, const struct replica_request *request, simtime_ns at);
 
 /* scaling.c */
-enum hr_err scaling_init(struct service *s, simtime_ns horizon);
+enum hr_err scaling_init(struct service *s, uint64_t seed, uint32_t replication,
+                         simtime_ns horizon);
 void scaling_schedule(void *seat, simtime_ns now); /* one scheduling pass */
 void scaling_want(struct service *s, uint32_t wanted, simtime_ns now);
 uint32_t scaling_waiting_share(void *seat);

@@ -44,6 +44,7 @@ struct traffic_event {
     simtime_ns start_ns, rise_ns, hold_ns, fall_ns;
     double factor;        /* at its height, >= 0 */
     simtime_ns repeat_ns; /* e.g. daily; 0: once */
+    bool announced;       /* a forecast knows of it */
 };
 
 enum arrival_kind { ARRIVAL_TRACE, ARRIVAL_POISSON, ARRIVAL_GAMMA, ARRIVAL_EVEN };
@@ -68,6 +69,9 @@ struct traffic_plan {
 
 /* The rate factor g(t) of envelope and events. */
 double traffic_factor(const struct traffic_plan *p, simtime_ns t);
+
+/* The same without the events that are not announced: what a forecast can know. */
+double traffic_factor_announced(const struct traffic_plan *p, simtime_ns t);
 
 /* An upper bound of g over [0, horizon), at most one part in a thousand above its maximum and equal
  * to it while no more than one function of it moves at a time; used for thinning. */

@@ -170,6 +170,18 @@ double traffic_factor(const struct traffic_plan *p, simtime_ns t)
     return g;
 }
 
+double traffic_factor_announced(const struct traffic_plan *p, simtime_ns t)
+{
+    double g = 1;
+    for (size_t f = 0; f <= p->n_events; f++) {
+        if (f > 0 && !p->events[f - 1].announced)
+            continue;
+        struct traffic_piece piece = piece_of(p, f, t);
+        g *= piece_value(&piece, t);
+    }
+    return g;
+}
+
 /* ---- the maximum ---- */
 
 struct maximum {

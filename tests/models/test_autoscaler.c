@@ -29,7 +29,8 @@ static void check(const char *name, struct autoscaler_plan plan, const struct ti
     double integral = 0;
     for (size_t i = 0; i < n; i++) {
         integral += ticks[i].rate * sim_time_to_s(plan.period_ns);
-        uint32_t wanted = autoscaler_tick(a, (i + 1) * plan.period_ns, integral, ticks[i].current);
+        uint32_t wanted =
+            autoscaler_tick(a, (i + 1) * plan.period_ns, integral, 0, ticks[i].current);
         cr_assert_eq(wanted, ticks[i].wanted, "%s, tick %zu: wants %u, should want %u", name, i + 1,
                      wanted, ticks[i].wanted);
     }
@@ -193,7 +194,7 @@ Test(autoscaler, long_runs_reuse_the_rings)
         for (int j = i >= 6 ? i - 6 : 0; j <= i; j++)
             largest = wish[j] > largest ? wish[j] : largest;
         uint32_t expected = wish[i] > current ? wish[i] : largest < current ? largest : current;
-        cr_assert_eq(autoscaler_tick(a, i * 15 * SIM_S, integral[i], current), expected);
+        cr_assert_eq(autoscaler_tick(a, i * 15 * SIM_S, integral[i], 0, current), expected);
         current = expected;
     }
     autoscaler_free(a);

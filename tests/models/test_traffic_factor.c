@@ -165,8 +165,8 @@ Test(traffic_factor, maximum_bounds_a_product)
 Test(traffic_factor, events_multiply_the_envelope)
 {
     const struct traffic_event events[] = {
-        {"failover", 10 * SIM_HOUR, SIM_MIN, SIM_HOUR, SIM_MIN, 1.3, 0},
-        {"flash", 10 * SIM_HOUR + 30 * SIM_MIN, 0, SIM_MIN, 0, 1.8, 0}};
+        {"failover", 10 * SIM_HOUR, SIM_MIN, SIM_HOUR, SIM_MIN, 1.3, 0, false},
+        {"flash", 10 * SIM_HOUR + 30 * SIM_MIN, 0, SIM_MIN, 0, 1.8, 0, false}};
     struct traffic_plan p = diurnal(1.4, 14), bare = p;
     p.events = events;
     p.n_events = 2;

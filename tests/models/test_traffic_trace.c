@@ -211,7 +211,8 @@ Test(traffic_trace, agrees_with_a_thinned_list)
     compare(&p, period, 7 * period);
     p.envelope.kind = ENVELOPE_TABLE;
     compare(&p, period, 7 * period);
-    const struct traffic_event flash = {"flash", period / 3, period, period, period / 2, 1.8, 0};
+    const struct traffic_event flash = {"flash",    period / 3, period, period,
+                                        period / 2, 1.8,        0,      false};
     p.events = &flash;
     p.n_events = 1;
     compare(&p, period, 7 * period);
@@ -224,7 +225,7 @@ Test(traffic_trace, agrees_with_a_thinned_list_of_a_morning)
     struct request_trace t = poisson_trace(1800, 2);
     simtime_ns period = t.span_ns + (t.span_ns * 2 + 1799) / 3598;
     const struct traffic_event flash = {"flash",  10 * SIM_HOUR, SIM_HOUR, SIM_MIN,
-                                        SIM_HOUR, 1.3,           0};
+                                        SIM_HOUR, 1.3,           0,        false};
     struct traffic_plan p = plan_of(&t, 5.5, true);
     p.envelope = (struct envelope){.kind = ENVELOPE_DIURNAL, .peak_to_mean = 1.4, .peak_hour = 14};
     p.events = &flash;
@@ -380,8 +381,8 @@ Test(traffic_trace, follows_the_hours_of_the_envelope)
 Test(traffic_trace, events_have_their_shape)
 {
     struct request_trace t = poisson_trace(36000, 0.1);
-    const struct traffic_event e = {
-        "campaign", 600 * SIM_S, 100 * SIM_S, 600 * SIM_S, 200 * SIM_S, 2, 0};
+    const struct traffic_event e = {"campaign",  600 * SIM_S, 100 * SIM_S, 600 * SIM_S,
+                                    200 * SIM_S, 2,           0,           false};
     struct traffic_plan p = plan_of(&t, 50, true);
     p.events = &e;
     p.n_events = 1;
