@@ -6,36 +6,18 @@
 #include <assert.h>
 #include <stdlib.h>
 
-void live_init(struct live_table *t)
-{
-    *t = (struct live_table){.first_free = LIVE_NONE};
-}
-
 void live_fini(struct live_table *t)
 {
     vec_free(t);
-    t->first_free = LIVE_NONE;
+    vec_free(&t->free);
 }
 
-uint32_t live_take(struct live_table *t)
+uint32_t live_grow(struct live_table *t)
 {
-    uint32_t id = t->first_free;
-    if (id != LIVE_NONE) {
-        t->first_free = t->items[id].next_free;
-    } else {
-        if (t->n >= LIVE_TAKEN || !vec_push(t, (struct live){0}))
-            return LIVE_NONE;
-        id = (uint32_t)(t->n - 1);
-    }
-    t->items[id].next_free = LIVE_TAKEN;
-    return id;
-}
-
-void live_drop(struct live_table *t, uint32_t id)
-{
-    assert(id < t->n && t->items[id].next_free == LIVE_TAKEN);
-    t->items[id].next_free = t->first_free;
-    t->first_free = id;
+    if (t->n >= LIVE_NONE || !vec_reserve(&t->free, t->n + 1) ||
+        !vec_push(t, (struct live){.retries = 0}))
+        return LIVE_NONE;
+    return (uint32_t)(t->n - 1);
 }
 
 void live_queue_fini(struct live_queue *q)

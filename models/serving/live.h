@@ -1,6 +1,7 @@
 /* The requests inside a service: a table of those in flight, and the queue of those that wait for a
- * replica. Handles are 32-bit indices and are reused; memory follows the largest number in flight.
- */
+ * replica. Handles are 32-bit indices and are reused, the last dropped first; memory follows the
+ * largest number in flight. A drop does not touch the entry: 10,000 replicas hold 400,000 of them,
+ * more than a cache does. */
 #ifndef HEADROOM_MODELS_SERVING_LIVE_H
 #define HEADROOM_MODELS_SERVING_LIVE_H
 
@@ -8,33 +9,43 @@
 #include "sim/err.h"
 #include "sim/time.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define LIVE_NONE UINT32_MAX
 
-/* What a replica does to a request stays in the replica until the request ends or returns. */
+/* The request is here only while it waits at the service; a replica has it else. */
 struct live {
     struct replica_request request; /* id: its own; first_token_ns: SIM_NEVER until emitted */
     uint64_t number;                /* order of arrival at the service */
     uint32_t retries;
-    uint32_t next_free; /* link of the free list; LIVE_TAKEN while in use */
 };
 
-#define LIVE_TAKEN (UINT32_MAX - 1)
-
+/* Zeroed: empty. */
 struct live_table {
     struct live *items; /* owned */
     size_t n, capacity;
-    uint32_t first_free;
+    struct {
+        uint32_t *items; /* owned; room for as many as there are entries */
+        size_t n, capacity;
+    } free;
 };
 
-void live_init(struct live_table *t);
 void live_fini(struct live_table *t);
+uint32_t live_grow(struct live_table *t); /* the cold path of live_take */
 
 /* A new entry, its members for the caller to fill; LIVE_NONE when memory is out. */
-uint32_t live_take(struct live_table *t);
-void live_drop(struct live_table *t, uint32_t id);
+static inline uint32_t live_take(struct live_table *t)
+{
+    return t->free.n > 0 ? t->free.items[--t->free.n] : live_grow(t);
+}
+
+static inline void live_drop(struct live_table *t, uint32_t id)
+{
+    assert(t->free.n < t->n && id < t->n);
+    t->free.items[t->free.n++] = id;
+}
 
 /* Ring of handles, oldest at the head. */
 struct live_queue {

@@ -156,13 +156,13 @@ static void timeout_fire(void *ctx, uint32_t arg)
 }
 
 /* Submits to the replica the router picks; false when there is none. */
-static bool dispatch(struct service *s, uint32_t id)
+static bool dispatch(struct service *s, const struct replica_request *request)
 {
     uint32_t number = router_pick(s->router);
     if (number == ROUTER_NONE)
         return false;
     struct unit *u = s->units.items[number];
-    enum hr_err err = unit_submit(u, &s->live.items[id].request, now_of(s));
+    enum hr_err err = unit_submit(u, request, now_of(s));
     if (err != HR_OK)
         service_fail(s, err);
     return true;
@@ -171,7 +171,8 @@ static bool dispatch(struct service *s, uint32_t id)
 void service_flush(struct service *s)
 {
     uint32_t before = s->waiting.n;
-    while (s->waiting.n && s->err == HR_OK && dispatch(s, live_queue_peek(&s->waiting)))
+    while (s->waiting.n && s->err == HR_OK &&
+           dispatch(s, &s->live.items[live_queue_peek(&s->waiting)].request))
         live_queue_pop(&s->waiting);
     if (s->waiting.n != before)
         timeout_resched(s);
@@ -201,16 +202,16 @@ static void arrive(struct service *s, const struct request *q)
         service_fail(s, HR_NOMEM);
         return;
     }
-    struct live *r = &s->live.items[id];
-    r->request = (struct replica_request){
+    struct live *live = &s->live.items[id];
+    live->number = s->arrived++;
+    live->retries = 0;
+    const struct replica_request r = {
         .arrival_ns = q->arrival_ns,
         .id = id,
         .prompt_tokens = q->prompt_tokens,
         .output_tokens = q->output_tokens,
         .first_token_ns = SIM_NEVER,
     };
-    r->number = s->arrived++;
-    r->retries = 0;
     if (slo_measured(&s->plan->slo, q->arrival_ns)) {
         s->totals.arrived++;
         enum hr_err err = slo_arrived(s->slo, q->arrival_ns);
@@ -219,11 +220,12 @@ static void arrive(struct service *s, const struct request *q)
     }
     in_flight_add(s, 1, q->arrival_ns);
     if (!replica_fits(&s->plan->replica, q->prompt_tokens, q->output_tokens)) {
-        request_end(s, &r->request, SLO_TOO_LONG, q->arrival_ns);
+        request_end(s, &r, SLO_TOO_LONG, q->arrival_ns);
         return;
     }
-    if (s->waiting.n == 0 && dispatch(s, id))
+    if (s->waiting.n == 0 && dispatch(s, &r))
         return;
+    live->request = r;
     enum hr_err err = live_queue_push(&s->waiting, id);
     if (err != HR_OK)
         service_fail(s, err);
@@ -302,7 +304,6 @@ enum hr_err service_new(const struct service_plan *plan, uint32_t number, struct
         .timeout = TIMER_NONE,
         .tick = TIMER_NONE,
     };
-    live_init(&s->live);
     enum hr_err err = service_init(s, seed, replication, horizon);
     if (err != HR_OK) {
         service_free(s);
@@ -343,19 +344,22 @@ void service_measure(struct service *s, simtime_ns now)
     s->totals.max_ready = s->count[UNIT_READY];
 }
 
-static enum hr_err book_open(struct service *s, simtime_ns now)
+enum hr_err service_book_open(struct service *s, const struct replica_request *r, simtime_ns now)
 {
-    for (uint32_t id = 0; id < s->live.n; id++) {
-        const struct replica_request *r = &s->live.items[id].request;
-        if (s->live.items[id].next_free != LIVE_TAKEN)
-            continue;
-        count_sojourn(s, r, now);
-        if (!slo_measured(&s->plan->slo, r->arrival_ns))
-            continue;
-        simtime_ns ttft =
-            r->first_token_ns == SIM_NEVER ? SIM_NEVER : r->first_token_ns - r->arrival_ns;
-        TRY(slo_open(s->slo, r->arrival_ns, now, ttft));
-        s->totals.open++;
+    count_sojourn(s, r, now);
+    if (!slo_measured(&s->plan->slo, r->arrival_ns))
+        return HR_OK;
+    bool first = r->first_token_ns != SIM_NEVER;
+    s->totals.open++;
+    return slo_open(s->slo, r->arrival_ns, now,
+                    first ? r->first_token_ns - r->arrival_ns : SIM_NEVER);
+}
+
+static enum hr_err book_waiting(struct service *s, simtime_ns now)
+{
+    for (uint32_t i = 0; i < s->waiting.n; i++) {
+        uint32_t id = live_queue_at(&s->waiting, i);
+        TRY(service_book_open(s, &s->live.items[id].request, now));
     }
     return HR_OK;
 }
@@ -371,8 +375,8 @@ enum hr_err service_finish(struct service *s, simtime_ns now)
         return s->err;
     unit_run_all(s, now);
     struct batch_sum sum = unit_sums(s, now);
-    TRY(unit_open_requests(s, now));
-    TRY(book_open(s, now));
+    TRY(unit_book_open(s, now));
+    TRY(book_waiting(s, now));
     TRY(slo_finish(s->slo));
     in_flight_add(s, 0, now);
     s->totals.in_flight_ns = s->in_flight_ns - s->in_flight_base;

@@ -106,6 +106,7 @@ void service_return(struct service *s, const struct replica_request *taken,
 void service_flush(struct service *s); /* routes what waits, as far as replicas take it */
 void service_capacity_changed(struct service *s); /* the number of ready replicas */
 void service_request_done(void *self, const struct replica_request *request, simtime_ns at);
+enum hr_err service_book_open(struct service *s, const struct replica_request *r, simtime_ns now);
 
 /* scaling.c */
 enum hr_err scaling_init(struct service *s, uint64_t seed, uint32_t replication,
@@ -127,7 +128,7 @@ enum hr_err unit_submit(struct unit *u, const struct replica_request *request, s
 void unit_granted(void *seat, lease_id l, simtime_ns now);
 void unit_evict(void *seat, lease_id l, simtime_ns now, simtime_ns grace_ns);
 uint64_t unit_loss(void *seat, lease_id l, simtime_ns now);
-enum hr_err unit_open_requests(struct service *s, simtime_ns now); /* tells live; the end */
+enum hr_err unit_book_open(struct service *s, simtime_ns now); /* what the replicas hold; the end */
 void unit_run_all(struct service *s, simtime_ns t); /* replicas are past all boundaries before t */
 struct batch_sum unit_sums(const struct service *s, simtime_ns now); /* after unit_run_all */
 

@@ -195,14 +195,14 @@ static void give_back(struct unit *u, simtime_ns now)
         service_return(s, s->taken.items, n);
 }
 
-enum hr_err unit_open_requests(struct service *s, simtime_ns now)
+enum hr_err unit_book_open(struct service *s, simtime_ns now)
 {
     for (size_t i = 0; i < s->units.n; i++) {
         size_t n = 0;
         if (s->units.items[i]->replica)
             TRY(take_all(s->units.items[i], now, &n));
         for (size_t j = 0; j < n; j++)
-            s->live.items[s->taken.items[j].id].request = s->taken.items[j];
+            TRY(service_book_open(s, &s->taken.items[j], now));
     }
     return HR_OK;
 }
