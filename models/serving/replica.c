@@ -416,31 +416,41 @@ bool replica_valid(const struct replica_config *config)
            config->max_batched_tokens >= 1;
 }
 
-static_assert(sizeof(struct replica) == 192, "three cache lines, 64-byte aligned");
+static_assert(sizeof(struct replica) == REPLICA_BYTES, "three cache lines, 64-byte aligned");
 
-struct replica *replica_new(const struct replica_config *config,
-                            const struct replica_events *events)
+struct replica *replica_init(void *memory, const struct replica_config *config,
+                             const struct replica_events *events)
 {
     assert(replica_valid(config));
-    struct replica *r = aligned_alloc(64, sizeof *r);
-    if (!r)
-        return NULL;
+    struct replica *r = memory;
     *r = (struct replica){.config = config,
                           .events = *events,
                           .next_ns = SIM_NEVER,
                           .queue_front = ENTRY_NONE,
                           .late_ns = SIM_NEVER};
-    if (replica_open(r))
-        return r;
-    free(r);
-    return NULL;
+    return replica_open(r) ? r : NULL;
+}
+
+void replica_fini(struct replica *r)
+{
+    free(r->entries);
+}
+
+struct replica *replica_new(const struct replica_config *config,
+                            const struct replica_events *events)
+{
+    void *memory = aligned_alloc(64, REPLICA_BYTES);
+    struct replica *r = memory ? replica_init(memory, config, events) : NULL;
+    if (!r)
+        free(memory);
+    return r;
 }
 
 void replica_free(struct replica *r)
 {
     if (!r)
         return;
-    free(r->entries);
+    replica_fini(r);
     free(r);
 }
 

@@ -92,6 +92,13 @@ struct replica *replica_new(const struct replica_config *config,
                             const struct replica_events *events);
 void replica_free(struct replica *r); /* accepts NULL */
 
+/* The same in the owner's memory, REPLICA_BYTES aligned to 64: what it does not hold is allocated.
+ */
+#define REPLICA_BYTES 192
+struct replica *replica_init(void *memory, const struct replica_config *config,
+                             const struct replica_events *events);
+void replica_fini(struct replica *r);
+
 /* True when the request can ever run: prompt + output <= KV capacity. The owner refuses others
  * (too_long) before submitting. */
 bool replica_fits(const struct replica_config *config, uint32_t prompt, uint32_t output);

@@ -318,7 +318,8 @@ void service_free(struct service *s)
     if (!s)
         return;
     for (size_t i = 0; i < s->units.n; i++) {
-        replica_free(s->units.items[i]->replica);
+        if (s->units.items[i]->replica)
+            replica_fini(s->units.items[i]->replica);
         free(s->units.items[i]);
     }
     vec_free(&s->units);

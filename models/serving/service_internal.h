@@ -21,9 +21,11 @@ enum unit_state {
     UNIT_STATES
 };
 
-/* One replica: number is its index, the lowest free one when it is made. */
+/* One replica: number is its index, the lowest free one when it is made. A cache line, the
+ * replica's own lines and the rest follow one another in one block, so an event knows at once where
+ * all is that it will touch. */
 struct unit {
-    struct replica *replica; /* owned; NULL while gone */
+    _Alignas(64) struct replica *replica; /* in the same block; NULL while gone */
     struct service *service;
     struct fleet *fleet; /* the pool of its lease */
     simtime_ns due;      /* replica_due, as the timer step is set; SIM_NEVER: idle */
@@ -34,8 +36,18 @@ struct unit {
     enum unit_state state;
     uint32_t handicap;   /* requests it counts to the router beyond those it holds: slow start */
     simtime_ns ready_ns; /* when it became ready */
+};
+
+struct unit_block {
+    struct unit unit;
+    _Alignas(64) unsigned char replica[REPLICA_BYTES];
     simtime_ns stages_ns[STAGES]; /* of its cold start */
 };
+
+static inline struct unit_block *unit_block(struct unit *u)
+{
+    return (struct unit_block *)(void *)u;
+}
 
 /* What the replicas that are gone, and those alive at some instant, have done in all. */
 struct batch_sum {

@@ -18,9 +18,12 @@ static void set_state(struct unit *u, enum unit_state state)
 
 static struct unit *unit_make(struct service *s)
 {
-    struct unit *u = calloc(1, sizeof *u);
-    if (!u)
+    struct unit_block *block = aligned_alloc(_Alignof(struct unit_block), sizeof *block);
+    if (!block) {
+        service_fail(s, HR_NOMEM);
         return NULL;
+    }
+    struct unit *u = &block->unit;
     *u = (struct unit){
         .service = s,
         .number = (uint32_t)s->units.n,
@@ -51,7 +54,7 @@ bool unit_hold(struct unit *u, struct fleet *f, lease_id lease, enum unit_state 
 {
     struct service *s = u->service;
     const struct replica_events events = {s, NULL, service_request_done};
-    u->replica = replica_new(&s->plan->replica, &events);
+    u->replica = replica_init(unit_block(u)->replica, &s->plan->replica, &events);
     if (!u->replica) {
         service_fail(s, HR_NOMEM);
         return false;
@@ -90,7 +93,7 @@ struct batch_sum unit_sums(const struct service *s, simtime_ns now)
 static void unit_free(struct service *s, struct unit *u)
 {
     batch_add(&s->gone, batch_of(u->replica, engine_now(s->engine)));
-    replica_free(u->replica);
+    replica_fini(u->replica);
     u->replica = NULL;
     u->lease = LEASE_NONE;
     u->due = SIM_NEVER;
@@ -102,10 +105,10 @@ static void unit_free(struct service *s, struct unit *u)
 void unit_loading(struct unit *u, simtime_ns now)
 {
     struct service *s = u->service;
-    simtime_ns total = 0;
+    simtime_ns *stages_ns = unit_block(u)->stages_ns, total = 0;
     for (int stage = STAGE_SCHEDULE; stage < STAGES; stage++) {
-        u->stages_ns[stage] = dist_draw(&s->plan->cold_start[stage], &s->cold_start);
-        total = sim_time_add(total, u->stages_ns[stage]);
+        stages_ns[stage] = dist_draw(&s->plan->cold_start[stage], &s->cold_start);
+        total = sim_time_add(total, stages_ns[stage]);
     }
     set_state(u, UNIT_LOADING);
     engine_schedule(s->engine, u->stage, sim_time_add(now, total));
@@ -128,9 +131,10 @@ static void complete_reclaim(struct unit *u, simtime_ns now)
     struct reclaim_row *row = fleet_lease_reclaim(u->fleet, u->lease);
     if (!row)
         return;
+    const simtime_ns *stages_ns = unit_block(u)->stages_ns;
     row->ready_ns = now;
     for (int stage = STAGE_SCHEDULE; stage < STAGES; stage++)
-        row->stage_ns[stage] = u->stages_ns[stage];
+        row->stage_ns[stage] = stages_ns[stage];
 }
 
 /* What it holds has changed. */
