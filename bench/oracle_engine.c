@@ -20,7 +20,7 @@ struct pes_entry {
 struct pes_slots {
     const void *base;
     size_t stride;
-    bool follow;
+    unsigned lines;
 };
 
 struct pes {
@@ -39,6 +39,13 @@ static inline unsigned pes_class(uint64_t tag)
 static inline uint32_t pes_slot(uint64_t tag)
 {
     return (uint32_t)tag & ((1u << PES_SLOT_BITS) - 1);
+}
+
+/* Nothing is prefetched: the yardstick stays plain. */
+static inline bool pes_peek(const struct pes *p, uint64_t *tag)
+{
+    (void)p, (void)tag;
+    return false;
 }
 
 static inline void pes_init(struct pes *p)

@@ -36,7 +36,8 @@ struct timer {
     simtime_ns due;         /* SIM_NEVER when idle */
     uint64_t tag;           /* of the live entry, or of the next one when idle */
     uint32_t arg;
-    timer_id next_free; /* the free list, while freed */
+    timer_id next_free;    /* the free list, while freed */
+    prefetch_fn *prefetch; /* may be NULL */
 };
 
 struct cursor {
@@ -53,6 +54,8 @@ struct engine {
         simtime_ns time; /* SIM_NEVER when none waits */
         enum event_class class;
     } first_cursor;
+    bool prefetches; /* some timer has a prefetch function */
+    unsigned lines;  /* to prefetch of a ctx */
     check_fn *check;
     void *check_ctx;
     size_t n_stale; /* entries in pes that are not live */
@@ -81,6 +84,7 @@ struct engine *engine_new(void)
     atomic_init(&e->stop, false);
     e->first_cursor.time = SIM_NEVER;
     e->free_timer = TIMER_NONE;
+    e->lines = 1;
     pes_init(&e->pes);
     return e;
 }
@@ -123,7 +127,7 @@ static bool timers_reserve(struct engine *e)
     free(e->timers.items);
     e->timers.items = items;
     e->timers.capacity = capacity;
-    e->pes.slots = (struct pes_slots){items, sizeof *items, true};
+    e->pes.slots = (struct pes_slots){items, sizeof *items, e->lines};
     return true;
 }
 
@@ -163,6 +167,13 @@ void engine_timer_free(struct engine *e, timer_id id)
     t->ctx = NULL;
     t->next_free = e->free_timer;
     e->free_timer = id;
+}
+
+void engine_prefetch_set(struct engine *e, timer_id id, prefetch_fn *fn)
+{
+    timer_of(e, id)->prefetch = fn;
+    e->prefetches |= fn != NULL;
+    e->lines = e->pes.slots.lines = 4;
 }
 
 static bool is_live(const void *timers, uint64_t tag)
@@ -295,6 +306,16 @@ static __attribute__((noinline)) void fire_cursor(struct engine *e)
         cursor_wait(e, ix);
 }
 
+static inline void prefetch_next(const struct engine *e)
+{
+    uint64_t tag;
+    if (!pes_peek(&e->pes, &tag))
+        return;
+    const struct timer *t = &e->timers.items[pes_slot(tag)];
+    if (t->prefetch)
+        t->prefetch(t->ctx);
+}
+
 /* False when the entry is stale. */
 static inline bool fire_timer(struct engine *e, struct pes_entry entry)
 {
@@ -304,6 +325,8 @@ static inline bool fire_timer(struct engine *e, struct pes_entry entry)
         e->stats.stale++;
         return false;
     }
+    if (e->prefetches)
+        prefetch_next(e);
     t->due = SIM_NEVER;
     event_fn *fn = t->fn;
     void *ctx = t->ctx;

@@ -67,6 +67,12 @@ enum hr_err engine_timer_new(struct engine *e, enum event_class c, event_fn *fn,
                              uint32_t arg, timer_id *out);
 void engine_timer_free(struct engine *e, timer_id t);
 
+/* A prefetch function asks the caches for what the handler will touch beyond the first line of ctx,
+ * and changes nothing. It is called while another event is about to run, most likely the one before
+ * the timer's. */
+typedef void prefetch_fn(const void *ctx);
+void engine_prefetch_set(struct engine *e, timer_id t, prefetch_fn *fn);
+
 /* Sets the one next firing of t to at (>= now; SIM_NEVER: none), replacing an earlier setting, and
  * its place in push order too. Amortised O(1). Out of memory is remembered and returned by
  * engine_run. */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The entries of a bucket of at most PREFETCH_RECORD that is handed out are among the next to fire:
- * what they will touch is asked for. A slot that holds a pointer is asked for one hand-out earlier.
- */
-enum { PREFETCH_RECORD = 128, PREFETCH_SLOT = PREFETCH_RECORD * PES_DIGITS };
+/* The entries of a bucket that is handed out are among the next to fire: what they will touch is
+ * asked for if it is at most so many lines. A slot that holds a pointer is asked for one hand-out
+ * earlier. */
+enum { LINE = 64, PREFETCH_LINES = 1024 };
 
 void pes_init(struct pes *p)
 {
@@ -51,14 +51,18 @@ void pes_spill(struct pes *p)
         pes_place(p, p->few[--n]);
 }
 
-/* Asks for what an entry will touch: its slot, or what its slot points to. */
-static inline void prefetch(const struct pes_slots *slots, struct pes_entry e, bool follow)
+/* Asks for what an entry will touch: its slot, or the lines its slot points to. */
+static inline void prefetch(const struct pes_slots *slots, struct pes_entry e, unsigned lines)
 {
     const char *slot = (const char *)slots->base + pes_slot(e.tag) * slots->stride;
-    const void *record = slot;
-    if (follow)
-        memcpy(&record, slot, sizeof record);
-    __builtin_prefetch(record);
+    if (lines == 0) {
+        __builtin_prefetch(slot);
+        return;
+    }
+    const char *record;
+    memcpy(&record, slot, sizeof record);
+    for (unsigned i = 0; i < lines; i++)
+        __builtin_prefetch(record + LINE * i);
 }
 
 void pes_hand_out(struct pes *p)
@@ -73,13 +77,13 @@ void pes_hand_out(struct pes *p)
         p->level_mask &= p->level_mask - 1;
     b->n = 0;
     b->min = UINT64_MAX;
-    if (!slots.base || n > PREFETCH_SLOT) {
+    if (!slots.base || n > PREFETCH_LINES * PES_DIGITS) {
         for (size_t i = 0; i < n; i++)
             pes_place(p, b->items[i]);
     } else {
-        bool follow = slots.follow && n <= PREFETCH_RECORD;
+        unsigned lines = n * slots.lines <= PREFETCH_LINES ? slots.lines : 0;
         for (size_t i = 0; i < n; i++) {
-            prefetch(&slots, b->items[i], follow);
+            prefetch(&slots, b->items[i], lines);
             pes_place(p, b->items[i]);
         }
     }

@@ -59,12 +59,13 @@ struct pes_bucket {
     uint64_t min; /* smallest time in the bucket, UINT64_MAX when empty */
 };
 
-/* What to prefetch when an entry is about to fire: slot s is at base + s * stride. With follow, the
- * slot begins with a pointer, and what that points to is prefetched after the slot. */
+/* What to prefetch when an entry is about to fire: slot s is at base + s * stride. With lines > 0
+ * the slot begins with a pointer, and so many cache lines where that points to are prefetched after
+ * the slot. */
 struct pes_slots {
     const void *base;
     size_t stride;
-    bool follow;
+    unsigned lines;
 };
 
 struct pes {
@@ -184,6 +185,30 @@ static inline uint64_t pes_next(const struct pes *p)
         return UINT64_MAX;
     unsigned level = pes_first_level(p);
     return p->buckets[level][pes_first_digit(p, level)].min;
+}
+
+/* The tag of an entry among the next to be popped, the very next where that is quick to see; false
+ * when there is none. */
+static inline bool pes_peek(const struct pes *p, uint64_t *tag)
+{
+    if (p->n_few) {
+        *tag = p->few[p->n_few - 1].tag;
+        return true;
+    }
+    if (p->due_mask) {
+        unsigned c = (unsigned)__builtin_ctz(p->due_mask);
+        *tag = p->due[c].items[p->due_head[c]].tag;
+        return true;
+    }
+    if (!p->level_mask)
+        return false;
+    unsigned level = pes_first_level(p);
+    const struct pes_bucket *b = &p->buckets[level][pes_first_digit(p, level)];
+    size_t i = 0;
+    while (b->n <= PES_SMALL && b->items[i].time != b->min)
+        i++;
+    *tag = b->items[i].tag;
+    return true;
 }
 
 /* Makes the earliest entries due. Not empty. */

@@ -416,6 +416,24 @@ bool replica_valid(const struct replica_config *config)
            config->max_batched_tokens >= 1;
 }
 
+static void prefetch_entry(const struct entry *e)
+{
+    __builtin_prefetch(e);
+    __builtin_prefetch((const char *)(e + 1) - 1);
+}
+
+void replica_prefetch(const struct replica *r)
+{
+    if (r->free_entry != ENTRY_NONE)
+        prefetch_entry(&r->entries[r->free_entry]);
+    if (r->n_queue)
+        prefetch_entry(&r->entries[r->queue_front]);
+    if (r->n_running) {
+        prefetch_entry(&r->entries[r->first.entry]);
+        __builtin_prefetch(replica_order(r) + r->n_running - 1);
+    }
+}
+
 static_assert(sizeof(struct replica) == REPLICA_BYTES, "three cache lines, 64-byte aligned");
 
 struct replica *replica_init(void *memory, const struct replica_config *config,

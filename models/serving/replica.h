@@ -95,6 +95,10 @@ void replica_free(struct replica *r); /* accepts NULL */
 /* The same in the owner's memory, REPLICA_BYTES aligned to 64: what it does not hold is allocated.
  */
 #define REPLICA_BYTES 192
+
+/* Asks the caches for what a submit or the next boundary will touch beside the replica itself. */
+void replica_prefetch(const struct replica *r);
+
 struct replica *replica_init(void *memory, const struct replica_config *config,
                              const struct replica_events *events);
 void replica_fini(struct replica *r);

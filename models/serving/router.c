@@ -159,6 +159,11 @@ uint32_t router_pick(struct router *r)
     return (uint32_t)first;
 }
 
+uint32_t router_next(const struct router *r)
+{
+    return r->n_eligible == 0 || r->kind == ROUTER_RANDOM ? ROUTER_NONE : (uint32_t)r->tree[1];
+}
+
 uint32_t router_least_highest(const struct router *r)
 {
     if (r->n_eligible == 0)

@@ -35,6 +35,10 @@ void router_update(struct router *r, uint32_t replica, uint32_t count);
  * submits it and calls router_update. */
 uint32_t router_pick(struct router *r);
 
+/* The replica that the next request will probably get, for prefetching: ROUTER_NONE when random or
+ * when there is none. */
+uint32_t router_next(const struct router *r);
+
 /* For scale-down: the eligible replica with fewest requests, then the highest number. */
 uint32_t router_least_highest(const struct router *r);
 uint32_t router_eligible(const struct router *r);

@@ -237,6 +237,11 @@ static simtime_ns cursor_next(void *ctx)
 {
     struct service *s = ctx;
     arrive(s, &s->next);
+    if (s->units.n > UNITS_COLD) {
+        uint32_t number = router_next(s->router);
+        if (number != ROUTER_NONE)
+            unit_prefetch(s->units.items[number]);
+    }
     return s->source.next(s->source.self, &s->next) ? s->next.arrival_ns : SIM_NEVER;
 }
 

@@ -21,6 +21,9 @@ enum unit_state {
     UNIT_STATES
 };
 
+/* A service of so many replicas does not fit the nearer caches, and prefetching pays. */
+#define UNITS_COLD 1000
+
 /* One replica: number is its index, the lowest free one when it is made. A cache line, the
  * replica's own lines and the rest follow one another in one block, so an event knows at once where
  * all is that it will touch. */
@@ -136,6 +139,7 @@ void unit_loading(struct unit *u, simtime_ns now); /* its lease is held: begins 
 void unit_ready(struct unit *u, simtime_ns now);
 void unit_drain(struct unit *u, simtime_ns now);
 void unit_abandon(struct unit *u); /* assembling: gives it up */
+void unit_prefetch(const void *unit);
 enum hr_err unit_submit(struct unit *u, const struct replica_request *request, simtime_ns now);
 void unit_granted(void *seat, lease_id l, simtime_ns now);
 void unit_evict(void *seat, lease_id l, simtime_ns now, simtime_ns grace_ns);

@@ -16,6 +16,15 @@ static void set_state(struct unit *u, enum unit_state state)
     u->state = state;
 }
 
+void unit_prefetch(const void *ctx)
+{
+    const struct unit_block *block = ctx;
+    for (size_t i = 0; i < REPLICA_BYTES; i += 64)
+        __builtin_prefetch(block->replica + i);
+    if (block->unit.replica)
+        replica_prefetch(block->unit.replica);
+}
+
 static struct unit *unit_make(struct service *s)
 {
     struct unit_block *block = aligned_alloc(_Alignof(struct unit_block), sizeof *block);
@@ -38,6 +47,8 @@ static struct unit *unit_make(struct service *s)
         free(u);
         return NULL;
     }
+    if (s->units.n > UNITS_COLD)
+        engine_prefetch_set(s->engine, u->step, unit_prefetch);
     s->count[UNIT_GONE]++;
     return u;
 }
