@@ -41,6 +41,7 @@ enum hr_err build_traffic(const struct build *b, const char *owner, const struct
                           struct traffic_plan *out);
 enum hr_err build_service(const struct build *b, const char *name, const struct service_spec *s,
                           const struct claim *claim, struct service_plan *out);
+enum hr_err build_drawn(const struct build *b, const struct drawn_spec *s, struct mix_plan *out);
 enum hr_err build_queue(const struct build *b, const char *name, const struct training_spec *t,
                         const struct claim *claim, struct queue_plan *out);
 

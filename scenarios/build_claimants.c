@@ -311,5 +311,6 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         .work_factor = t->jobs.work_factor,
         .jobs_offset_ns = sim_time_from_s(t->jobs.offset_s),
     };
+    TRY(build_drawn(b, &t->drawn, &out->mix));
     return build_backlog(b, &t->backlog, out);
 }

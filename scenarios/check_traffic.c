@@ -204,8 +204,10 @@ static void check_gangs(const struct check *c, const struct backlog_spec *b)
 
 void check_training(const struct check *c, const struct training_spec *t)
 {
-    if (!node_get(t->at, "jobs") && !node_get(t->at, "backlog"))
-        check_say(c, DIAG_ERROR, t->at, NULL, NULL, "a queue needs jobs, a backlog, or both");
+    if (!node_get(t->at, "jobs") && !node_get(t->at, "drawn") && !node_get(t->at, "backlog"))
+        check_say(c, DIAG_ERROR, t->at, NULL, NULL,
+                  "a queue needs jobs, drawn jobs, a backlog, or several of these");
+    check_drawn(c, &t->drawn);
     if (t->jobs.at)
         check_trace(c, &t->jobs.trace, true);
     check_gangs(c, &t->backlog);

@@ -251,6 +251,29 @@ struct backlog_spec {
     struct duration_spec work;
 };
 
+struct job_class_spec {
+    const void *at;
+    uint64_t gpus;
+    double share, busy, priority;
+    struct duration_spec work;
+    const char *tenant;
+    bool preemptible;
+};
+
+struct users_spec {
+    const void *at;
+    uint64_t count;
+    struct duration_spec gap;
+};
+
+struct drawn_spec {
+    const void *at;
+    struct field_list classes; /* of struct job_class_spec */
+    uint64_t count;
+    double rate_per_s, start_s;
+    struct users_spec users;
+};
+
 struct checkpoint_spec {
     const void *at;
     struct field_either interval; /* words: enum interval_rule less one */
@@ -266,6 +289,7 @@ struct restart_spec {
 struct training_spec {
     const void *at;
     struct jobs_spec jobs;
+    struct drawn_spec drawn;
     struct backlog_spec backlog;
     struct checkpoint_spec checkpoint;
     struct restart_spec restart;
@@ -291,6 +315,7 @@ struct scenario_spec {
 extern const struct field_table spec_scenario;
 extern const struct field_table spec_service;
 extern const struct field_table spec_training;
+extern const struct field_table spec_drawn;
 extern const struct field_table spec_traffic;
 extern const struct field_table spec_duration;
 extern const struct field_table spec_trace;

@@ -79,6 +79,7 @@ static const struct field_table restart = SPEC_OF(
 #define TRAINING struct training_spec
 static const struct field training_rows[] = {
     SPEC_TABLE(TRAINING, jobs, "jobs", "Recorded jobs", &jobs),
+    SPEC_TABLE(TRAINING, drawn, "drawn", "Jobs drawn from classes", &spec_drawn),
     SPEC_TABLE(TRAINING, backlog, "backlog", "Gangs without end", &backlog),
     SPEC_TABLE(TRAINING, checkpoint, "checkpoint", "Saves", &checkpoint),
     SPEC_TABLE(TRAINING, restart, "restart", "Starting again", &restart),
@@ -94,6 +95,6 @@ static const struct field training_rows[] = {
               "Where gangs go: inside one node, whole nodes where there are enough, or anywhere",
               placement_names, 3, .fallback = "whole-nodes"),
 };
-const struct field_table spec_training =
-    SPEC_OF(TRAINING, training_rows, "queue", "A training queue: recorded jobs, a backlog, or both",
-            .brief = NULL);
+const struct field_table spec_training = SPEC_OF(
+    TRAINING, training_rows, "queue",
+    "A training queue: recorded jobs, drawn jobs, a backlog, or any of these", .brief = NULL);

@@ -64,6 +64,8 @@ bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
         .lease = LEASE_NONE,
         .timer = TIMER_NONE,
         .preemptible = true,
+        .user = NO_USER,
+        .busy = 1,
     };
     at(t, *g)->row.first_start_ns = at(t, *g)->row.end_ns = SIM_NEVER;
     return true;
@@ -102,6 +104,8 @@ void gang_close(struct training *t, uint32_t g, enum job_outcome outcome)
     }
     gang->state = GANG_UNUSED;
     gang->lease = LEASE_NONE;
+    if (gang->user != NO_USER && gang->row.end_ns < t->end_ns)
+        intake_user_away(t, gang->user, gang->row.end_ns);
     t->unused.items[t->unused.n++] = g;
 }
 
@@ -184,6 +188,22 @@ static void book_segment(struct training *t, const struct gang *g, const struct 
         rebook(t, g, GPU_LOST, now - p->lost_work_ns - p->lost_save_ns, now);
 }
 
+/* Of each hour from its start on, a gang that is busy only in part idles at the end. */
+static void book_idle(struct training *t, const struct gang *g, simtime_ns now)
+{
+    if (g->busy >= 1)
+        return;
+    simtime_ns first = g->since_ns + restore(g);
+    simtime_ns work = (simtime_ns)(g->busy * (double)SIM_HOUR);
+    simtime_ns from = first;
+    if (t->start_ns > first) /* what is before the measured part is not counted */
+        from += (t->start_ns - first) / SIM_HOUR * SIM_HOUR;
+    for (; from < now && from < t->end_ns; from += SIM_HOUR) {
+        simtime_ns end = from + SIM_HOUR < now ? from + SIM_HOUR : now;
+        rebook(t, g, GPU_HELD_IDLE, from + work, end);
+    }
+}
+
 /* ---- start and end ---- */
 
 static void end_segment(struct training *t, uint32_t g)
@@ -209,6 +229,7 @@ static void finish(struct training *t, uint32_t g, simtime_ns now)
     gang_close(t, g, OUTCOME_DONE);
     fleet_stop_at(gang_fleet(t, &was), was.lease, now, 0);
     book_segment(t, &was, &p, now, true);
+    book_idle(t, &was, now);
 }
 
 static void schedule_end(struct training *t, const struct gang *g)
@@ -334,6 +355,7 @@ void gang_settle(struct training *t, uint32_t g, simtime_ns now)
     }
     struct progress p = progress(t, gang, now);
     book_segment(t, gang, &p, now, true);
+    book_idle(t, gang, now);
     gang->row.restoring_ns += p.restore_ns;
     gang->row.saving_ns += p.save_ns;
     gang->row.done_ns += p.work_ns;

@@ -1,6 +1,7 @@
 /* Where gangs come from: the recorded jobs as they are submitted, the backlog as it is drawn. */
 #include "models/training/queue_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The answer of the pool that the tenant prefers. */
@@ -50,7 +51,9 @@ static simtime_ns scaled(simtime_ns t, double factor)
     return factor == 1 ? t : sim_time_from_s(sim_time_to_s(t) * factor);
 }
 
-static void submit(struct training *t, const struct job *job, simtime_ns now)
+/* class: of a drawn job, else NULL. */
+static void submit(struct training *t, const struct job *job, const struct job_class *class,
+                   uint32_t user, simtime_ns now)
 {
     const struct job_row row = {
         .number = t->n_jobs++,
@@ -64,6 +67,11 @@ static void submit(struct training *t, const struct job *job, simtime_ns now)
         return;
     struct gang *gang = &t->gangs.items[g];
     gang->preemptible = job->preemptible;
+    gang->user = user;
+    if (class && class->busy < 1) {
+        gang->busy = class->busy;
+        gang->interval_ns = SIM_NEVER;
+    }
     if (job->limit_ns != JOB_UNSET)
         gang->limit_ns = scaled(job->limit_ns, t->plan->work_factor);
     if (job->checkpoint_ns != JOB_UNSET) {
@@ -83,10 +91,60 @@ static void submit(struct training *t, const struct job *job, simtime_ns now)
 simtime_ns intake_arrive(void *ctx)
 {
     struct training *t = ctx;
-    submit(t, job_replay_job(&t->replay), t->replay.at_ns);
+    submit(t, job_replay_job(&t->replay), NULL, NO_USER, t->replay.at_ns);
     job_replay_advance(&t->replay);
     return t->replay.at_ns;
 }
+
+/* ---- drawn jobs ---- */
+
+static simtime_ns mix_arrive(void *ctx)
+{
+    struct training *t = ctx;
+    struct job job;
+    simtime_ns now = t->mix.at_ns;
+    const struct job_class *class = mix_next(&t->mix, &job);
+    submit(t, &job, class, NO_USER, now);
+    return t->mix.at_ns;
+}
+
+static void user_back(void *ctx, uint32_t user)
+{
+    struct training *t = ctx;
+    struct job job;
+    const struct job_class *class = mix_user_job(&t->mix, user, &job);
+    submit(t, &job, class, user, engine_now(t->engine));
+}
+
+void intake_user_away(struct training *t, uint32_t user, simtime_ns now)
+{
+    simtime_ns back = sim_time_add(now, mix_user_gap(&t->mix, user));
+    engine_schedule(t->engine, t->users[user], back > now ? back : now + 1);
+}
+
+static enum hr_err users_start(struct training *t)
+{
+    uint32_t n = (uint32_t)t->plan->mix.count;
+    t->users = calloc(n, sizeof *t->users);
+    if (!t->users)
+        return HR_NOMEM;
+    for (uint32_t i = 0; i < n; i++) {
+        TRY(engine_timer_new(t->engine, EVENT_ARRIVAL, user_back, t, i, &t->users[i]));
+        intake_user_away(t, i, t->plan->mix.start_ns);
+    }
+    return HR_OK;
+}
+
+enum hr_err intake_mix_start(struct training *t)
+{
+    if (t->plan->mix.kind == MIX_USERS)
+        return users_start(t);
+    if (t->mix.at_ns == SIM_NEVER)
+        return HR_OK;
+    return engine_cursor_add(t->engine, EVENT_ARRIVAL, mix_arrive, t, t->mix.at_ns);
+}
+
+/* ---- the backlog ---- */
 
 /* Asked when the first is drawn: by then every claimant's quota is known. */
 static void leave_out_impossible(struct training *t)

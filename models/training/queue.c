@@ -99,8 +99,10 @@ static enum hr_err build(struct training *t, uint64_t seed, uint32_t replication
         TRY(join_pools(t, i));
     TRY(backlog_init(&t->backlog, plan, seed, replication));
     job_replay_init(&t->replay, plan, seed, replication);
+    TRY(mix_init(&t->mix, &plan->mix, seed, replication, plan->name));
     if (t->replay.at_ns != SIM_NEVER)
         TRY(engine_cursor_add(t->engine, EVENT_ARRIVAL, intake_arrive, t, t->replay.at_ns));
+    TRY(intake_mix_start(t));
     training_want_pass(t);
     return HR_OK;
 }
@@ -143,6 +145,8 @@ void training_free(struct training *t)
     backlog_fini(&t->backlog);
     vec_free(&t->gangs);
     vec_free(&t->unused);
+    mix_fini(&t->mix);
+    free(t->users);
     free(t->tenants);
     free(t);
 }

@@ -15,6 +15,7 @@
 #include "models/capacity/fleet.h"
 #include "models/record.h"
 #include "models/training/checkpoint.h"
+#include "models/training/mix.h"
 
 enum backfill_kind { BACKFILL_NONE, BACKFILL_EASY, BACKFILL_KINDS };
 extern const char *const backfill_kind_names[BACKFILL_KINDS];
@@ -55,6 +56,7 @@ struct queue_plan {
     double jobs_speed;            /* gaps are divided by it */
     double work_factor;           /* recorded work is multiplied by it: other hardware */
     simtime_ns jobs_offset_ns;    /* replay begins this far into the trace */
+    struct mix_plan mix;          /* jobs drawn from classes, beside those of the trace */
     bool backlog;                 /* an infinite backlog behind the trace */
     const struct backlog_class *backlog_classes; /* not owned; at least one when backlog */
     size_t n_backlog_classes;
@@ -67,7 +69,7 @@ extern const char *const job_outcome_names[OUTCOMES];
 
 struct job_row {
     uint64_t number;   /* order of submission; recorded jobs and backlog gangs count apart */
-    const char *id;    /* trace name, or "backlog"; borrowed from the trace */
+    const char *id;    /* name in the trace, of its class, or "backlog"; borrowed from the plan */
     uint32_t queue;    /* index in the plan */
     uint32_t claimant; /* its tenant's */
     uint32_t gpus;

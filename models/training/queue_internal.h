@@ -1,11 +1,10 @@
 /* The state of a training queue, shared by its files.
  *
  * queue.c        the claimant, building it, the end of the run
- * intake.c       submits recorded jobs and draws the backlog (job_replay.c, backlog.c)
- * pass.c         the scheduling pass and EASY backfill (reservation.c)
- * gang.c         life of one gang: start, restore, end, eviction; its row and its ledger entries
- * waiting.c      waiting gangs in order
- * demand.c       what waits, by shape
+ * intake.c       submits recorded and drawn jobs, draws the backlog (job_replay.c, mix.c,
+ * backlog.c) pass.c         the scheduling pass and EASY backfill (reservation.c) gang.c life of
+ * one gang: start, restore, end, eviction; its row and its ledger entries waiting.c      waiting
+ * gangs in order demand.c       what waits, by shape
  *
  * Gangs live in slots that are used again; everything refers to them by slot. */
 #ifndef HEADROOM_MODELS_TRAINING_QUEUE_INTERNAL_H
@@ -40,7 +39,11 @@ struct gang {
     timer_id timer;
     enum gang_state state;
     bool preemptible;
+    uint32_t user; /* whose job of a closed group; NO_USER: nobody's */
+    double busy;   /* of the time it holds its GPUs, what they work */
 };
+
+#define NO_USER UINT32_MAX
 
 /* What a pass that could not start anything has seen: until it changes none can. */
 struct blocked {
@@ -82,6 +85,8 @@ struct training {
 
     struct job_replay replay;
     struct backlog backlog;
+    struct mix mix;
+    timer_id *users;             /* owned; the end of each user's gap */
     uint64_t n_jobs, n_backlog;  /* numbers given so far */
     struct waiting jobs, behind; /* recorded jobs; the backlog behind them */
     struct demand demand;
@@ -113,6 +118,10 @@ static inline void training_want_pass(const struct training *t)
 
 /* The cursor over the recorded jobs. */
 simtime_ns intake_arrive(void *training);
+
+/* Starts the drawn jobs; a user's job has ended. */
+enum hr_err intake_mix_start(struct training *t);
+void intake_user_away(struct training *t, uint32_t user, simtime_ns now);
 
 /* One more backlog gang; false when there is none or memory is out. */
 bool intake_draw(struct training *t, simtime_ns now);
