@@ -136,6 +136,39 @@ void book_unkeep(struct fleet *f, uint32_t slot, uint32_t gpus)
     trace(f, l, GPU_HELD_IDLE, GPU_FREE, gpus);
 }
 
+void book_out(struct fleet *f, enum gpu_state from, enum gpu_state to, uint32_t gpus)
+{
+    if (gpus > 0 && (from == GPU_FREE || to == GPU_FREE))
+        unstrand(f);
+    move(f, LEDGER_NOBODY, from, LEDGER_NOBODY, to, gpus);
+}
+
+void book_lose(struct fleet *f, uint32_t slot, uint32_t gpus, enum gpu_state to)
+{
+    struct lease *l = &f->leases.items[slot];
+    enum gpu_state was = l->phase == LEASE_SCRUBBING ? GPU_SCRUBBING : l->state;
+    if (l->phase == LEASE_SCRUBBING) {
+        move(f, LEDGER_NOBODY, GPU_SCRUBBING, LEDGER_NOBODY, to, gpus);
+        l->gpus -= gpus;
+    } else {
+        enum gpu_state from = leave(f, l);
+        move(f, l->claimant + 1, from, LEDGER_NOBODY, to, gpus);
+        l->gpus -= gpus;
+        enter(f, l, l->claimant + 1, from);
+    }
+    trace(f, l, was, to, gpus);
+}
+
+void book_replace(struct fleet *f, uint32_t slot, uint32_t gpus)
+{
+    struct lease *l = &f->leases.items[slot];
+    enum gpu_state from = leave(f, l);
+    move(f, LEDGER_NOBODY, GPU_HELD_IDLE, l->claimant + 1, from, gpus);
+    l->gpus += gpus;
+    enter(f, l, l->claimant + 1, from);
+    trace(f, l, GPU_HELD_IDLE, l->state, gpus);
+}
+
 void book_grant(struct fleet *f, uint32_t slot)
 {
     assert(f->leases.items[slot].state == GPU_HELD_IDLE);

@@ -21,7 +21,7 @@ static bool see_parts(const struct fleet *f, const struct lease *l)
 static bool masks_agree(const struct fleet *f)
 {
     for (uint32_t node = 0; node < f->nodes.n; node++)
-        f->seen[node] = f->nodes.free_mask[node];
+        f->seen[node] = f->nodes.free_mask[node] | f->out_mask[node];
     for (size_t i = 0; i < f->leases.n; i++)
         if (f->leases.items[i].phase != LEASE_GONE && !see_parts(f, &f->leases.items[i]))
             return false;
@@ -50,6 +50,9 @@ static bool ledger_agrees(const struct fleet *f)
     memset(f->expected.items, 0, owners * GPU_STATES * sizeof *f->expected.items);
     f->expected.items[GPU_STRANDED] = f->stranded;
     f->expected.items[GPU_FREE] = f->nodes.n_free - f->stranded;
+    for (uint32_t node = 0; node < f->nodes.n; node++)
+        if (node_closed(f, node))
+            f->expected.items[f->out_state[node]] += mask_count(f->out_mask[node]);
     for (size_t i = 0; i < f->leases.n; i++)
         if (f->leases.items[i].phase != LEASE_GONE)
             expect(f, &f->leases.items[i]);
@@ -109,7 +112,7 @@ static void count_incoming(const struct fleet *f)
 
 static bool claims_agree(const struct fleet *f)
 {
-    uint32_t n_incoming = 0, n_claimed = 0, n_missing = 0;
+    uint32_t n_incoming = 0, n_claimed = 0, n_missing = 0, n_unclaimed = 0;
     count_incoming(f);
     for (uint32_t node = 0; node < f->nodes.n; node++) {
         uint32_t claimed = 0;
@@ -119,11 +122,30 @@ static bool claims_agree(const struct fleet *f)
         if (claimed != f->claimed[node] || incoming != f->seen[node] || claimed > f->incoming[node])
             return false;
         n_incoming += f->incoming[node];
+        n_unclaimed += claims_unclaimed(f, node);
         n_claimed += claimed;
     }
     for (size_t i = 0; i < f->leases.n; i++)
         n_missing += f->leases.items[i].phase == LEASE_ASSEMBLING ? f->leases.items[i].missing : 0;
-    return n_incoming == f->n_incoming && n_claimed == f->n_claimed && n_missing == n_claimed;
+    return n_incoming == f->n_incoming && n_claimed == f->n_claimed && n_missing == n_claimed &&
+           n_unclaimed == f->n_unclaimed;
+}
+
+/* A closed node has nothing free, an open one nothing out; the counts of both. */
+static bool out_agrees(const struct fleet *f)
+{
+    uint32_t n_out = 0, n_spares = 0, n_closed = 0;
+    for (uint32_t node = 0; node < f->nodes.n; node++) {
+        bool closed = node_closed(f, node);
+        if (closed ? f->nodes.free_count[node] != 0 : f->out_mask[node] != 0)
+            return false;
+        if (f->spare[node] && f->out_mask[node] != mask_full(f->nodes.size[node]))
+            return false;
+        n_out += mask_count(f->out_mask[node]);
+        n_spares += f->spare[node];
+        n_closed += closed;
+    }
+    return n_out == f->n_out && n_spares == f->n_spares && n_closed == f->n_closed;
 }
 
 bool fleet_consistent(const struct fleet *f)
@@ -131,5 +153,6 @@ bool fleet_consistent(const struct fleet *f)
     for (uint32_t i = 0; i < f->claimants.n; i++)
         if (!claimant_agrees(f, i))
             return false;
-    return nodes_consistent(&f->nodes) && masks_agree(f) && ledger_agrees(f) && claims_agree(f);
+    return nodes_consistent(&f->nodes) && masks_agree(f) && ledger_agrees(f) && claims_agree(f) &&
+           out_agrees(f);
 }

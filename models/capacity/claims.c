@@ -50,6 +50,7 @@ static void claim_add(struct fleet *f, uint32_t slot, uint32_t node, uint32_t gp
     assert(gpus <= claims_unclaimed(f, node));
     f->claimed[node] = (uint8_t)(f->claimed[node] + gpus);
     f->n_claimed += gpus;
+    f->n_unclaimed -= gpus;
 }
 
 void claims_add(struct fleet *f, uint32_t slot, uint32_t node, uint32_t clean, uint32_t coming)
@@ -70,6 +71,7 @@ static void claim_reduce(struct fleet *f, uint32_t ix, uint32_t node, uint32_t g
     f->leases.items[c->slot].missing -= gpus;
     f->claimed[node] = (uint8_t)(f->claimed[node] - gpus);
     f->n_claimed -= gpus;
+    f->n_unclaimed += node_closed(f, node) ? 0 : gpus;
     if (c->gpus > 0)
         return;
     if (c->prev == NONE)
@@ -96,16 +98,27 @@ void claims_drop(struct fleet *f, uint32_t slot)
     l->claims = NONE;
 }
 
+static void incoming_on(struct fleet *f, const struct lease *l, uint32_t node, int change)
+{
+    f->incoming[node] = (uint8_t)(f->incoming[node] + change);
+    if (l->evicted)
+        f->incoming_evicted[node] = (uint8_t)(f->incoming_evicted[node] + change);
+    f->n_incoming += (uint32_t)change;
+    f->n_unclaimed += node_closed(f, node) ? 0 : (uint32_t)change;
+}
+
 static void incoming_change(struct fleet *f, const struct lease *l, int sign)
 {
     for (size_t i = 0; i < l->parts.n; i++) {
-        uint32_t node = l->parts.items[i].node;
-        int change = sign * (int)mask_count(l->parts.items[i].mask);
-        f->incoming[node] = (uint8_t)(f->incoming[node] + change);
-        if (l->evicted)
-            f->incoming_evicted[node] = (uint8_t)(f->incoming_evicted[node] + change);
+        const struct part *p = &l->parts.items[i];
+        incoming_on(f, l, p->node, sign * (int)mask_count(p->mask));
     }
-    f->n_incoming = sign > 0 ? f->n_incoming + l->gpus : f->n_incoming - l->gpus;
+}
+
+void claims_retract(struct fleet *f, const struct lease *l, uint32_t node, uint32_t gpus)
+{
+    assert(f->first_claim[node] == NONE);
+    incoming_on(f, l, node, -(int)gpus);
 }
 
 void claims_announce(struct fleet *f, uint32_t slot)
@@ -139,7 +152,6 @@ void claims_arrive(struct fleet *f, uint32_t slot)
     for (size_t i = 0; i < l->parts.n; i++) {
         const struct part *p = &l->parts.items[i];
         uint64_t left = serve(f, l, p->node, p->mask);
-        if (left)
-            nodes_give(&f->nodes, p->node, left);
+        nodes_out_return(f, p->node, left);
     }
 }

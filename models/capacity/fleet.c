@@ -99,6 +99,7 @@ static enum hr_err init(struct fleet *f, const struct fleet_plan *plan)
 {
     TRY(nodes_init(&f->nodes, plan->groups, plan->n_groups, &f->arena));
     TRY(per_node_init(f));
+    TRY(nodes_out_init(f));
     TRY(victims_init(f));
     return engine_timer_new(f->engine, EVENT_SCHEDULE, pass, f, 0, &f->pass_timer);
 }
@@ -256,7 +257,7 @@ uint32_t fleet_free_gpus(const struct fleet *f)
 
 uint32_t fleet_coming_gpus(const struct fleet *f)
 {
-    return (uint32_t)(f->n_incoming - f->n_claimed);
+    return f->n_unclaimed;
 }
 
 simtime_ns fleet_grace_ns(const struct fleet *f)

@@ -217,6 +217,13 @@ struct claimant_ops {
     uint32_t (*waiting_share)(void *self);
     /* The stopped lease's GPUs are gone (teardown done, before the scrub). May be NULL. */
     void (*released)(void *self, lease_id l, simtime_ns now);
+    /* A held lease has lost GPUs with a node that failed; it goes on with those it still has until
+     * its claimant stops it (fleet_stop_at) or replaces the node (fleet_replace), now or later.
+     * NULL: never held where nodes fail. */
+    void (*failed)(void *self, lease_id l, uint32_t node, simtime_ns now);
+    /* An assembling lease had or awaited GPUs of a node that is out now: the fleet gives it up
+     * when this returns. NULL: never reclaims where nodes fail. */
+    void (*withdrawn)(void *self, lease_id l, simtime_ns now);
 };
 
 /* Called at every change of a lease's state. */
@@ -272,6 +279,47 @@ void fleet_set_state(struct fleet *f, lease_id l, enum gpu_state s);
 /* Stops a held lease: draining until at (>= now), then teardown (draining), then scrub (no owner).
  * checkpoint_ns: of the time until at, how much is a save on notice (for the reclaim rows). */
 void fleet_stop_at(struct fleet *f, lease_id l, simtime_ns at, simtime_ns checkpoint_ns);
+
+/* ---- nodes that come and go ----
+ *
+ * A node is open, or closed: out for a failure, for maintenance, because it is not supplied, or as
+ * a hot spare. Nothing starts on a closed node; its free GPUs are booked (nobody, the state it is
+ * out for) at once, and those that come free later follow. Leases on it go on until something ends
+ * them. Nodes are numbered in the order of the plan's groups. */
+
+uint32_t fleet_nodes(const struct fleet *f);
+uint32_t fleet_node_gpus(const struct fleet *f, uint32_t node);
+
+/* Closes an open node, or changes what a closed one is out for. */
+void fleet_node_close(struct fleet *f, uint32_t node, enum gpu_state state);
+
+/* Ends what is still on a closed node: held leases are evicted with this grace, whether their
+ * claimant would let them go or not; assembling ones are withdrawn. */
+void fleet_node_drain(struct fleet *f, uint32_t node, simtime_ns grace_ns);
+
+/* The node is gone at once: closes it, takes its GPUs out of every lease (held ones: failed();
+ * assembling ones: withdrawn()) and books them (nobody, state). */
+void fleet_node_fail(struct fleet *f, uint32_t node, enum gpu_state state);
+
+/* The node is back; what of it is in no lease is free. */
+void fleet_node_open(struct fleet *f, uint32_t node);
+
+bool fleet_node_closed(const struct fleet *f, uint32_t node);
+bool fleet_node_idle(const struct fleet *f,
+                     uint32_t node);            /* closed, and no lease holds any of it */
+uint32_t fleet_out_gpus(const struct fleet *f); /* of closed nodes, in no lease; spares included */
+
+/* Makes a closed, idle node a hot spare: (nobody, held_idle) until fleet_replace takes it. */
+void fleet_spare_add(struct fleet *f, uint32_t node);
+uint32_t fleet_spares(const struct fleet *f);
+
+/* Gives a held lease as many GPUs of a hot spare as it has lost with a node: the lowest-numbered
+ * spare that is large enough, which is open then. False: there is none. */
+bool fleet_replace(struct fleet *f, lease_id l, uint32_t *node);
+
+/* A lease on the node that is held, after the lease `after` (LEASE_NONE: the first); LEASE_NONE:
+ * no more. By slot: in no particular order. */
+lease_id fleet_node_next_lease(const struct fleet *f, uint32_t node, lease_id after);
 
 /* ---- the busy share of a service ---- */
 

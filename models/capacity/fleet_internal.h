@@ -10,6 +10,7 @@
  *   reclaim    fleet_reclaim, granting, giving up, the reclaim rows
  *   stop       stopping leases: drain, teardown, scrub
  *   fleet      construction, claimants, scheduling passes, acquire, looking
+ *   nodes_out  nodes that are closed, fail and come back
  *   check      fleet_consistent
  *
  * Counting. Each physical GPU is free, in a held lease, in a stopping lease (draining, then
@@ -47,6 +48,7 @@ struct lease {
     enum gpu_state state; /* while held or stopping */
     uint32_t claimant, tag, gpus;
     int32_t priority;    /* its claimant's and that of its ask */
+    uint32_t lost;       /* held: GPUs gone with failed nodes and not replaced */
     uint32_t missing;    /* assembling: GPUs still to come */
     uint32_t row;        /* its reclaim row, or NONE */
     uint32_t claims;     /* assembling: first of its claims, or NONE */
@@ -93,6 +95,7 @@ struct candidate {
     simtime_ns since;
     lease_id id;
     uint32_t slot, claimant, gpus;
+    uint32_t gain; /* of its GPUs, those on open nodes: what evicting it gives */
 };
 
 /* A candidate and what evicting it gains: all of its GPUs, or those on one node. */
@@ -156,6 +159,7 @@ struct fleet {
     /* Per node: GPUs of stopping leases, of evicted ones among them, and how many are claimed. */
     uint8_t *incoming, *incoming_evicted, *claimed;
     uint32_t n_incoming, n_claimed;     /* in all */
+    uint32_t n_unclaimed;               /* incoming less claimed, of open nodes */
     uint32_t *first_claim, *last_claim; /* per node, or NONE */
     /* Per node, scratch of a start over many nodes: free GPUs it may use, GPUs there for it (free
      * or coming), GPUs it takes. */
@@ -165,6 +169,14 @@ struct fleet {
         size_t n, capacity;
     } claims;
     uint32_t free_claim; /* list through next */
+
+    /* Per node: what it is closed for (GPU_STATES: open), and its GPUs that are in no lease while
+     * it is. */
+    uint8_t *out_state;
+    uint64_t *out_mask;
+    uint8_t *spare; /* closed as a hot spare */
+    uint32_t n_out, n_spares;
+    uint32_t n_closed; /* nodes */
 
     struct victims victims;
     struct {
@@ -226,12 +238,25 @@ void book_unkeep(struct fleet *f, uint32_t slot, uint32_t gpus);    /* kept to f
 void book_grant(struct fleet *f, uint32_t slot);                    /* kept to ready */
 void book_busy(struct fleet *f, uint32_t claimant);                 /* ready: serving or idle */
 void book_strand(struct fleet *f, uint32_t gpus);                   /* of the free ones */
+void book_out(struct fleet *f, enum gpu_state from, enum gpu_state to,
+              uint32_t gpus); /* nobody's, in no lease */
+/* GPUs that a lease loses now, booked (nobody, to); its gpus is the lessened number when it
+ * returns.
+ */
+void book_lose(struct fleet *f, uint32_t slot, uint32_t gpus, enum gpu_state to);
+void book_replace(struct fleet *f, uint32_t slot, uint32_t gpus); /* of a spare, to its lease */
 
 /* ---- claims.c ---- */
 
+static inline bool node_closed(const struct fleet *f, uint32_t node)
+{
+    return f->out_state[node] != GPU_STATES;
+}
+
+/* Incoming GPUs of a node that a start can still claim. */
 static inline uint32_t claims_unclaimed(const struct fleet *f, uint32_t node)
 {
-    return (uint32_t)f->incoming[node] - f->claimed[node];
+    return node_closed(f, node) ? 0 : (uint32_t)f->incoming[node] - f->claimed[node];
 }
 
 /* Room for n more claims and parts of a lease: those that follow cannot fail. */
@@ -242,6 +267,8 @@ void claims_add(struct fleet *f, uint32_t slot, uint32_t node, uint32_t clean, u
 void claims_drop(struct fleet *f, uint32_t slot);     /* gives back what a lease has not got yet */
 void claims_announce(struct fleet *f, uint32_t slot); /* a lease stops: its GPUs are coming */
 void claims_arrive(struct fleet *f, uint32_t slot);   /* its GPUs are clean: hands them out */
+/* GPUs of a stopping lease on a node will not come; nobody claims on that node. */
+void claims_retract(struct fleet *f, const struct lease *l, uint32_t node, uint32_t gpus);
 
 /* ---- victims.c ---- */
 
@@ -265,6 +292,12 @@ void spread_claim(struct fleet *f, uint32_t slot);
 /* An assembling lease got the last of its GPUs from a stopping one: its row's stages. */
 void reclaim_complete(struct fleet *f, uint32_t slot, const struct lease *from);
 void reclaim_grant(struct fleet *f, uint32_t slot);
+
+/* ---- nodes_out.c ---- */
+
+enum hr_err nodes_out_init(struct fleet *f);
+/* Clean GPUs that nobody claims, booked (nobody, free): free, or out with their node. */
+void nodes_out_return(struct fleet *f, uint32_t node, uint64_t mask);
 
 /* ---- stop.c ---- */
 

@@ -64,7 +64,7 @@ uint32_t quota_coming(const struct fleet *f, uint32_t claimant)
     for (uint32_t j = 0; j < f->claimants.n; j++)
         if (j != claimant)
             kept += above(f->claimants.items[j].unlent, f->claimants.items[j].standing);
-    return above(f->nodes.n_free + f->n_incoming - f->n_claimed, kept);
+    return above(f->nodes.n_free + f->n_unclaimed, kept);
 }
 
 enum within_cohort quota_may_take(const struct fleet *f, uint32_t claimant, uint32_t gpus)

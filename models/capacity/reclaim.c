@@ -188,10 +188,9 @@ void fleet_abandon(struct fleet *f, lease_id id)
     assert(l->phase == LEASE_ASSEMBLING);
     uint32_t kept = l->gpus - l->missing;
     claims_drop(f, slot);
-    for (size_t i = 0; i < l->parts.n; i++)
-        if (l->parts.items[i].mask)
-            nodes_give(&f->nodes, l->parts.items[i].node, l->parts.items[i].mask);
     book_unkeep(f, slot, kept);
+    for (size_t i = 0; i < l->parts.n; i++)
+        nodes_out_return(f, l->parts.items[i].node, l->parts.items[i].mask);
     uncharge(f, slot);
     f->changes++;
     fleet_want_pass(f);

@@ -108,6 +108,18 @@ static uint64_t takeable_gpus(const struct need *n)
     return gpus;
 }
 
+/* GPUs of a lease on open nodes. */
+static uint32_t open_gpus(const struct fleet *f, const struct lease *l)
+{
+    if (f->n_closed == 0)
+        return l->gpus;
+    uint32_t gpus = 0;
+    for (size_t i = 0; i < l->parts.n; i++)
+        if (!node_closed(f, l->parts.items[i].node))
+            gpus += mask_count(l->parts.items[i].mask);
+    return gpus;
+}
+
 static void collect(const struct need *n)
 {
     struct fleet *f = n->f;
@@ -126,8 +138,9 @@ static void collect(const struct need *n)
                 .slot = s,
                 .claimant = i,
                 .gpus = l->gpus,
+                .gain = open_gpus(f, l),
             };
-            if (candidate.loss != FLEET_KEEP)
+            if (candidate.loss != FLEET_KEEP && candidate.gain > 0)
                 v->candidates[v->n++] = candidate;
             s = l->next;
         }
@@ -191,7 +204,7 @@ static bool admissible(const struct need *need, const struct pick *set, uint32_t
     for (uint32_t i = 0; i < n; i++) {
         const struct candidate *c = &v->candidates[set[i].candidate];
         v->taken.items[c->claimant] += c->gpus;
-        coming += c->gpus;
+        coming += c->gain;
     }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t claimant = v->candidates[set[i].candidate].claimant;
@@ -279,6 +292,8 @@ static void list_by_node(struct fleet *f)
         const struct parts *parts = &f->leases.items[v->candidates[i].slot].parts;
         for (size_t p = 0; p < parts->n; p++) {
             uint32_t node = parts->items[p].node;
+            if (node_closed(f, node))
+                continue;
             v->on_node[n] = (struct pick){.candidate = i,
                                           .gain = mask_count(parts->items[p].mask),
                                           .next = v->first_on_node[node]};
@@ -329,7 +344,7 @@ static bool choose_anywhere(const struct need *need, uint32_t already)
                        rule_order[need->f->plan.victims]);
     for (uint32_t i = 0; i < v->n; i++) {
         uint32_t candidate = (uint32_t)v->order[i];
-        v->picks[i] = (struct pick){.candidate = candidate, .gain = v->candidates[candidate].gpus};
+        v->picks[i] = (struct pick){.candidate = candidate, .gain = v->candidates[candidate].gain};
     }
     uint32_t clean = need->free < need->gpus ? need->free : need->gpus;
     compete_all(need, v->n, need->gpus - already, clean, NODE_NONE, &best);
@@ -348,7 +363,7 @@ bool victims_choose(struct fleet *f, uint32_t claimant, const struct shape *shap
         .coming = coming,
     };
     bool one = nodes_one_node(&f->nodes, shape);
-    uint64_t there_all = free + f->n_incoming - f->n_claimed;
+    uint64_t there_all = (uint64_t)free + f->n_unclaimed;
     uint32_t already = there_all < coming ? (uint32_t)there_all : coming;
     f->victims.n_chosen = 0;
     f->victims.node = NODE_NONE;

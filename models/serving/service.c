@@ -262,6 +262,8 @@ static enum hr_err join_pools(struct service *s)
             .granted = unit_granted,
             .evict = unit_evict,
             .loss = unit_loss,
+            .failed = unit_failed,
+            .withdrawn = unit_withdrawn,
             .waiting_share = scaling_waiting_share,
         };
         TRY(fleet_claimant_add(s->pools[i].fleet, p->name, &quotas[i], &ops, &s->claimant));

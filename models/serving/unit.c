@@ -284,6 +284,27 @@ void unit_evict(void *seat, lease_id l, simtime_ns now, simtime_ns grace_ns)
         service_capacity_changed(s);
 }
 
+/* Its node died: what it held returns to the router at once and is computed anew elsewhere. */
+void unit_failed(void *seat, lease_id l, uint32_t node, simtime_ns now)
+{
+    (void)node;
+    struct unit *u = unit_of(seat, l);
+    bool was_ready = u->state == UNIT_READY;
+    leave_router(u);
+    unit_end(u, now);
+    if (was_ready)
+        service_capacity_changed(u->service);
+}
+
+/* The GPUs it waited for went with their node: it is asked for again. */
+void unit_withdrawn(void *seat, lease_id l, simtime_ns now)
+{
+    (void)now;
+    struct unit *u = unit_of(seat, l);
+    unit_free(u->service, u);
+    u->service->asked++;
+}
+
 uint64_t unit_loss(void *seat, lease_id l, simtime_ns now)
 {
     (void)now;

@@ -332,6 +332,31 @@ void gang_evict(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace
     book_segment(t, &was, &p, now, saved);
 }
 
+/* One node less ends the gang: what it has done since the last complete save is lost. */
+void gang_fail(struct training *t, uint32_t g, simtime_ns now)
+{
+    struct gang *gang = at(t, g);
+    struct progress p = progress(t, gang, now);
+    struct gang was = *gang;
+    gang->row.restoring_ns += p.restore_ns;
+    gang->row.done_ns += p.kept_ns;
+    gang->row.saving_ns += p.save_ns - p.lost_save_ns;
+    gang->row.lost_ns += p.lost_work_ns + p.lost_save_ns;
+    gang->row.failures++;
+    t->totals.failures += in_measured_part(t, now);
+    end_segment(t, g);
+    gang->state = GANG_STOPPING;
+    fleet_stop_at(gang_fleet(t, &was), was.lease, now, 0);
+    book_segment(t, &was, &p, now, false);
+}
+
+void gang_withdrawn(struct training *t, uint32_t g, simtime_ns now)
+{
+    struct gang *gang = at(t, g);
+    gang->row.waiting_ns += now - gang->since_ns;
+    gang_wait(t, g, now);
+}
+
 void gang_released(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);

@@ -60,6 +60,19 @@ static void released(void *self, lease_id l, simtime_ns now)
         gang_released(t, g, now);
 }
 
+static void failed(void *self, lease_id l, uint32_t node, simtime_ns now)
+{
+    (void)node;
+    const struct seat *s = self;
+    gang_fail(s->training, fleet_lease_tag(fleet_of(s), l), now);
+}
+
+static void withdrawn(void *self, lease_id l, simtime_ns now)
+{
+    const struct seat *s = self;
+    gang_withdrawn(s->training, fleet_lease_tag(fleet_of(s), l), now);
+}
+
 /* ---- building, the end of the run ---- */
 
 /* In a pool that it does not list its quota is nothing. The first tenant's pass serves all. */
@@ -81,6 +94,8 @@ static enum hr_err join_pools(struct training *t, uint32_t number)
             .loss = loss,
             .waiting_share = waiting_share,
             .released = released,
+            .failed = failed,
+            .withdrawn = withdrawn,
         };
         TRY(fleet_claimant_add(t->pools[i].fleet, plan->name, &quotas[i], &ops, &tenant->claimant));
     }

@@ -81,7 +81,7 @@ struct job_row {
     simtime_ns done_ns;                             /* work kept */
     simtime_ns lost_ns;                             /* work and saves lost, wall time of the gang */
     simtime_ns saving_ns, restoring_ns, waiting_ns; /* waiting: in the queue, all times together */
-    uint32_t preemptions;
+    uint32_t preemptions, failures;
 };
 
 /* Of recorded jobs submitted in the measured part, except where said otherwise:
@@ -89,6 +89,7 @@ struct job_row {
 struct queue_totals {
     uint64_t submitted, started, done, refused;
     uint64_t preemptions;       /* evictions in the measured part, of any gang */
+    uint64_t failures;          /* gangs that lost a node in it */
     uint64_t backlog_done;      /* backlog gangs that started in the measured part */
     uint64_t censored, waiting; /* at the end: running; in the queue or giving up their GPUs */
 };

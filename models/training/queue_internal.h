@@ -149,6 +149,8 @@ enum gpu_state gang_first_state(const struct training *t, uint32_t g);
 
 /* The claimant's callbacks for a gang that runs or stops. */
 void gang_evict(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace_ns);
+void gang_fail(struct training *t, uint32_t g, simtime_ns now);      /* a node of it is gone */
+void gang_withdrawn(struct training *t, uint32_t g, simtime_ns now); /* assembling no more */
 void gang_released(struct training *t, uint32_t g, simtime_ns now);
 uint64_t gang_loss(const struct training *t, uint32_t g, simtime_ns now);
 

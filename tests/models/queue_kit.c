@@ -91,8 +91,12 @@ static void taker_open(struct world *w)
                                 .priority = 100,
                                 .reclaim_within_cohort = COHORT_ANY,
                                 .borrow_within_cohort = COHORT_LOWER_PRIORITY};
-    const struct claimant_ops ops = {t,          taker_schedule, taker_granted, taker_evict,
-                                     taker_loss, taker_share,    NULL};
+    const struct claimant_ops ops = {.self = t,
+                                     .schedule = taker_schedule,
+                                     .granted = taker_granted,
+                                     .evict = taker_evict,
+                                     .loss = taker_loss,
+                                     .waiting_share = taker_share};
     cr_assert_eq(fleet_claimant_add(w->fleet, "taker", &quota, &ops, &t->claimant), HR_OK);
     cr_assert_eq(engine_timer_new(w->engine, EVENT_CONTROL, taker_clock, t, 0, &t->clock), HR_OK);
     for (size_t i = 0; i < p->n_takes; i++)

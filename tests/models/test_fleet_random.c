@@ -1,5 +1,6 @@
 /* 1,000 random fleets (10,000 with HEADROOM_LONG): random nodes, quotas and stage lengths, and
- * claimants that acquire, reclaim, change state, stop and abandon at random times. Before every
+ * claimants that acquire, reclaim, change state, stop and abandon at random times, on nodes that
+ * close, fail, drain, come back and stand by as spares in every second world. Before every
  * event the rig checks that the ledger conserves and the fleet is consistent; here quota and the
  * rows of finished reclaims are checked besides. */
 #include "draw.h"
@@ -31,7 +32,10 @@ struct world {
     struct rig rig;
     struct actor actors[ACTORS];
     uint32_t n_actors, actions;
-    uint32_t granted, evicted, abandoned, shared; /* how much of it happened */
+    timer_id nodes;    /* the next of what happens to nodes */
+    bool nodes_change; /* in this world */
+    /* how much of it happened */
+    uint32_t granted, evicted, abandoned, shared, failed, withdrawn, replaced, drained;
 };
 
 static void list_remove(lease_id *items, uint32_t *n, lease_id l)
@@ -63,6 +67,68 @@ static void on_evict(struct toy *t, lease_id l, simtime_ns now)
     a->world->evicted++;
     if (chance(&a->world->seed, 50))
         fleet_want_pass(t->rig->fleet);
+}
+
+/* A lease that lost a node gets a spare one, or stops now or soon. */
+static void on_failed(struct toy *t, lease_id l, simtime_ns now)
+{
+    struct actor *a = t->context;
+    uint32_t node;
+    a->world->failed++;
+    if (chance(&a->world->seed, 50) && fleet_replace(t->rig->fleet, l, &node)) {
+        a->world->replaced++;
+        return;
+    }
+    list_remove(a->held, &a->n_held, l);
+    fleet_stop_at(t->rig->fleet, l, now + draw_below(&a->world->seed, 3) * SIM_S, 0);
+}
+
+static void on_withdrawn(struct toy *t, lease_id l, simtime_ns now)
+{
+    (void)now;
+    struct actor *a = t->context;
+    list_remove(a->assembling, &a->n_assembling, l);
+    a->world->withdrawn++;
+}
+
+/* ---- what happens to nodes ---- */
+
+static void node_change(struct world *w, uint32_t node)
+{
+    static const enum gpu_state reasons[] = {GPU_FAILED, GPU_MAINTENANCE, GPU_ABSENT};
+    struct fleet *f = w->rig.fleet;
+    enum gpu_state state = reasons[draw_below(&w->seed, 3)];
+    switch (draw_below(&w->seed, 5)) {
+    case 0:
+        fleet_node_close(f, node, state);
+        return;
+    case 1:
+        fleet_node_fail(f, node, state);
+        return;
+    case 2:
+        if (fleet_node_closed(f, node)) {
+            fleet_node_drain(f, node, draw_below(&w->seed, 5) * SIM_S);
+            w->drained++;
+        }
+        return;
+    case 3:
+        if (fleet_node_idle(f, node))
+            fleet_spare_add(f, node);
+        return;
+    default:
+        if (fleet_node_closed(f, node))
+            fleet_node_open(f, node);
+    }
+}
+
+static void nodes_act(void *ctx, uint32_t arg)
+{
+    struct world *w = ctx;
+    (void)arg;
+    node_change(w, draw_below(&w->seed, fleet_nodes(w->rig.fleet)));
+    if (w->actions < ACTIONS)
+        engine_schedule(w->rig.engine, w->nodes,
+                        engine_now(w->rig.engine) + draw_below(&w->seed, 5) * SIM_S / 2);
 }
 
 /* ---- what an actor does ---- */
@@ -148,9 +214,12 @@ static void act(void *ctx, uint32_t arg)
 /* ---- what always holds ---- */
 
 /* Ceilings, and what is free or coming unclaimed covers every unlent floor. */
-static void check_quota(const struct fleet *f)
+static void check_quota(const struct world *w)
 {
-    uint64_t there = f->nodes.n_free + f->n_incoming - f->n_claimed, kept = 0;
+    const struct fleet *f = w->rig.fleet;
+    uint64_t there = f->nodes.n_free + f->n_unclaimed, kept = 0;
+    if (w->nodes_change) /* nodes that are out may leave floors bare; a spare is charged anew */
+        return;
     for (uint32_t i = 0; i < f->claimants.n; i++) {
         const struct claimant *c = &f->claimants.items[i];
         cr_assert_leq(c->usage, c->quota.ceiling_gpus);
@@ -163,7 +232,7 @@ static void check_all(void *ctx)
 {
     struct world *w = ctx;
     rig_check(&w->rig);
-    check_quota(w->rig.fleet);
+    check_quota(w);
 }
 
 static void check_rows(struct world *w)
@@ -213,6 +282,8 @@ static void add_actors(struct world *w, uint32_t gpus)
         a->toy->turn = start_some;
         a->toy->on_granted = on_granted;
         a->toy->on_evict = on_evict;
+        a->toy->on_failed = on_failed;
+        a->toy->on_withdrawn = on_withdrawn;
         cr_assert_eq(engine_timer_new(w->rig.engine, EVENT_CONTROL, act, w, i, &a->timer), HR_OK);
         engine_schedule(w->rig.engine, a->timer, draw_below(&w->seed, 3) * SIM_S);
     }
@@ -238,6 +309,10 @@ static void play(struct world *w, uint64_t seed)
     rig_init_groups(&w->rig, groups, n, &reclaim, seed);
     engine_check_set(w->rig.engine, check_all, w);
     add_actors(w, gpus);
+    w->nodes_change = seed % 2 == 0;
+    cr_assert_eq(engine_timer_new(w->rig.engine, EVENT_FAILURE, nodes_act, w, 0, &w->nodes), HR_OK);
+    if (w->nodes_change)
+        engine_schedule(w->rig.engine, w->nodes, SIM_S);
     rig_run(&w->rig, SIM_HOUR);
     check_rows(w);
     for (uint32_t i = 0; i < w->n_actors; i++)
@@ -257,5 +332,9 @@ Test(fleet_random, conserves_and_stays_consistent)
               w->evicted);
     cr_assert(w->abandoned > worlds / 2 && w->shared > worlds / 10, "%u abandoned, %u shared",
               w->abandoned, w->shared);
+    cr_assert(w->failed > worlds / 2 && w->withdrawn > worlds / 50 && w->replaced > worlds / 50 &&
+                  w->drained > worlds,
+              "%u failed, %u withdrawn, %u replaced, %u drained", w->failed, w->withdrawn,
+              w->replaced, w->drained);
     free(w);
 }

@@ -117,10 +117,30 @@ static void released(void *self, lease_id l, simtime_ns now)
     note(t->released, &t->n_released, l, now);
 }
 
+static void failed(void *self, lease_id l, uint32_t node, simtime_ns now)
+{
+    (void)node;
+    struct toy *t = self;
+    note(t->failed, &t->n_failed, l, now);
+    if (t->on_failed)
+        t->on_failed(t, l, now);
+    else
+        fleet_stop_at(t->rig->fleet, l, now, 0);
+}
+
+static void withdrawn(void *self, lease_id l, simtime_ns now)
+{
+    struct toy *t = self;
+    note(t->withdrawn, &t->n_withdrawn, l, now);
+    if (t->on_withdrawn)
+        t->on_withdrawn(t, l, now);
+}
+
 struct toy *rig_add(struct rig *r, const struct quota *q)
 {
     struct toy *t = calloc(1, sizeof *t);
-    const struct claimant_ops ops = {t, schedule, granted, evict, loss, waiting_share, released};
+    const struct claimant_ops ops = {t,        schedule, granted,  evict, loss, waiting_share,
+                                     released, failed,   withdrawn};
     char name[] = "toy-0";
     cr_assert(t && r->n_toys < TOY_MAX);
     name[4] = (char)('0' + r->n_toys);

@@ -25,9 +25,12 @@ struct toy {
     uint32_t share;                              /* waiting_share */
     void (*turn)(struct toy *t, simtime_ns now); /* in a pass; NULL: nothing */
     void (*on_granted)(struct toy *t, lease_id l, simtime_ns now);
-    void (*on_evict)(struct toy *t, lease_id l, simtime_ns now); /* after fleet_stop_at */
-    struct toy_event granted[TOY_LOG], evicted[TOY_LOG], released[TOY_LOG];
-    uint32_t n_granted, n_evicted, n_released, n_turns;
+    void (*on_evict)(struct toy *t, lease_id l, simtime_ns now);  /* after fleet_stop_at */
+    void (*on_failed)(struct toy *t, lease_id l, simtime_ns now); /* NULL: stops the lease */
+    void (*on_withdrawn)(struct toy *t, lease_id l, simtime_ns now);
+    struct toy_event granted[TOY_LOG], evicted[TOY_LOG], released[TOY_LOG], failed[TOY_LOG],
+        withdrawn[TOY_LOG];
+    uint32_t n_granted, n_evicted, n_released, n_failed, n_withdrawn, n_turns;
 };
 
 struct rig {

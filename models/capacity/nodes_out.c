@@ -1,0 +1,246 @@
+/* Nodes that are closed, fail and come back.
+ *
+ * A closed node is out of the placement index: its free GPUs are kept in out_mask, booked (nobody,
+ * the state it is out for), and what comes free on it joins them. GPUs on their way there can be
+ * claimed no more. A failure takes GPUs out of the middle of leases: held and draining ones are
+ * charged for what they still have from then on, and a lease may be left with none at all. These
+ * are rare events (a few a node and year), so they walk over all leases. */
+#include "models/capacity/fleet_internal.h"
+#include "sim/vec.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum hr_err nodes_out_init(struct fleet *f)
+{
+    f->out_state = arena_array(&f->arena, f->nodes.n, sizeof *f->out_state);
+    f->out_mask = arena_array(&f->arena, f->nodes.n, sizeof *f->out_mask);
+    f->spare = arena_array(&f->arena, f->nodes.n, sizeof *f->spare);
+    if (!f->out_state || !f->out_mask || !f->spare)
+        return HR_NOMEM;
+    memset(f->out_state, GPU_STATES, f->nodes.n * sizeof *f->out_state);
+    return HR_OK;
+}
+
+/* ---- looking ---- */
+
+uint32_t fleet_nodes(const struct fleet *f)
+{
+    return f->nodes.n;
+}
+
+uint32_t fleet_node_gpus(const struct fleet *f, uint32_t node)
+{
+    return f->nodes.size[node];
+}
+
+bool fleet_node_closed(const struct fleet *f, uint32_t node)
+{
+    return node_closed(f, node);
+}
+
+bool fleet_node_idle(const struct fleet *f, uint32_t node)
+{
+    return node_closed(f, node) && f->out_mask[node] == mask_full(f->nodes.size[node]);
+}
+
+uint32_t fleet_out_gpus(const struct fleet *f)
+{
+    return f->n_out;
+}
+
+uint32_t fleet_spares(const struct fleet *f)
+{
+    return f->n_spares;
+}
+
+static struct part *part_on(const struct lease *l, uint32_t node)
+{
+    for (size_t i = 0; i < l->parts.n; i++)
+        if (l->parts.items[i].node == node)
+            return &l->parts.items[i];
+    return NULL;
+}
+
+lease_id fleet_node_next_lease(const struct fleet *f, uint32_t node, lease_id after)
+{
+    size_t slot = after == LEASE_NONE ? 0 : (size_t)lease_slot(f, after) + 1;
+    for (; slot < f->leases.n; slot++) {
+        const struct lease *l = &f->leases.items[slot];
+        const struct part *p = l->phase == LEASE_HELD ? part_on(l, node) : NULL;
+        if (p && p->mask)
+            return l->id;
+    }
+    return LEASE_NONE;
+}
+
+/* ---- closing and opening ---- */
+
+static void keep_out(struct fleet *f, uint32_t node, uint64_t mask)
+{
+    uint32_t gpus = mask_count(mask);
+    assert((f->out_mask[node] & mask) == 0);
+    f->out_mask[node] |= mask;
+    f->n_out += gpus;
+    book_out(f, GPU_FREE, (enum gpu_state)f->out_state[node], gpus);
+}
+
+void nodes_out_return(struct fleet *f, uint32_t node, uint64_t mask)
+{
+    if (mask && node_closed(f, node))
+        keep_out(f, node, mask);
+    else if (mask)
+        nodes_give(&f->nodes, node, mask);
+}
+
+static void unspare(struct fleet *f, uint32_t node)
+{
+    f->n_spares -= f->spare[node];
+    f->spare[node] = 0;
+}
+
+void fleet_node_close(struct fleet *f, uint32_t node, enum gpu_state state)
+{
+    if (node_closed(f, node)) {
+        book_out(f, (enum gpu_state)f->out_state[node], state, mask_count(f->out_mask[node]));
+        f->out_state[node] = (uint8_t)state;
+        unspare(f, node);
+        return;
+    }
+    f->n_unclaimed -= claims_unclaimed(f, node);
+    f->n_closed++;
+    uint32_t free = f->nodes.free_count[node];
+    uint64_t mask = free ? nodes_take_on(&f->nodes, node, free) : 0;
+    f->out_state[node] = (uint8_t)state;
+    keep_out(f, node, mask);
+    f->changes++;
+}
+
+void fleet_node_open(struct fleet *f, uint32_t node)
+{
+    assert(node_closed(f, node));
+    uint64_t mask = f->out_mask[node];
+    book_out(f, (enum gpu_state)f->out_state[node], GPU_FREE, mask_count(mask));
+    f->n_out -= mask_count(mask);
+    f->out_mask[node] = 0;
+    f->out_state[node] = GPU_STATES;
+    f->n_closed--;
+    unspare(f, node);
+    f->n_unclaimed += claims_unclaimed(f, node);
+    if (mask)
+        nodes_give(&f->nodes, node, mask);
+    f->changes++;
+    fleet_want_pass(f);
+}
+
+/* ---- ending what is there ---- */
+
+/* Gives up the assembling leases that have or await GPUs of a node. */
+static void withdraw_all(struct fleet *f, uint32_t node)
+{
+    for (size_t slot = 0; slot < f->leases.n; slot++) {
+        const struct lease *l = &f->leases.items[slot];
+        if (l->phase != LEASE_ASSEMBLING || !part_on(l, node))
+            continue;
+        lease_id id = l->id;
+        const struct claimant_ops *ops = &f->claimants.items[l->claimant].ops;
+        ops->withdrawn(ops->self, id, fleet_now(f));
+        fleet_abandon(f, id);
+    }
+}
+
+void fleet_node_drain(struct fleet *f, uint32_t node, simtime_ns grace_ns)
+{
+    assert(node_closed(f, node));
+    withdraw_all(f, node);
+    for (size_t slot = 0; slot < f->leases.n; slot++) {
+        const struct lease *l = &f->leases.items[slot];
+        if (l->phase != LEASE_HELD || !part_on(l, node))
+            continue;
+        const struct claimant_ops *ops = &f->claimants.items[l->claimant].ops;
+        ops->evict(ops->self, l->id, fleet_now(f), grace_ns);
+        assert(f->leases.items[slot].phase != LEASE_HELD);
+    }
+}
+
+/* Takes a lease's GPUs of a node out of it. */
+static void lose_part(struct fleet *f, uint32_t slot, uint32_t node, enum gpu_state state)
+{
+    struct lease *l = &f->leases.items[slot];
+    struct claimant *c = &f->claimants.items[l->claimant];
+    struct part *p = part_on(l, node);
+    uint64_t mask = p->mask;
+    uint32_t gpus = mask_count(mask);
+    *p = l->parts.items[--l->parts.n];
+    if (l->phase == LEASE_HELD) {
+        quota_stop(f, l->claimant, gpus);
+        c->held -= gpus;
+        l->lost += gpus;
+    } else {
+        claims_retract(f, l, node, gpus);
+    }
+    if (l->phase != LEASE_SCRUBBING)
+        quota_release(f, l->claimant, gpus);
+    quota_untie(f, l->claimant, gpus);
+    book_lose(f, slot, gpus, state);
+    f->out_mask[node] |= mask;
+    f->n_out += gpus;
+}
+
+void fleet_node_fail(struct fleet *f, uint32_t node, enum gpu_state state)
+{
+    fleet_node_close(f, node, state);
+    withdraw_all(f, node);
+    for (uint32_t slot = 0; slot < f->leases.n; slot++) {
+        const struct lease *l = &f->leases.items[slot];
+        if (l->phase == LEASE_GONE || !part_on(l, node))
+            continue;
+        bool held = l->phase == LEASE_HELD;
+        lease_id id = l->id;
+        lose_part(f, slot, node, state);
+        const struct claimant_ops *ops = &f->claimants.items[f->leases.items[slot].claimant].ops;
+        if (held)
+            ops->failed(ops->self, id, node, fleet_now(f));
+    }
+    f->changes++;
+    fleet_want_pass(f);
+}
+
+/* ---- hot spares ---- */
+
+void fleet_spare_add(struct fleet *f, uint32_t node)
+{
+    assert(fleet_node_idle(f, node));
+    fleet_node_close(f, node, GPU_HELD_IDLE);
+    f->spare[node] = 1;
+    f->n_spares++;
+}
+
+static uint32_t find_spare(const struct fleet *f, uint32_t gpus)
+{
+    for (uint32_t node = 0; node < f->nodes.n && f->n_spares > 0; node++)
+        if (f->spare[node] && f->nodes.size[node] >= gpus)
+            return node;
+    return NODE_NONE;
+}
+
+bool fleet_replace(struct fleet *f, lease_id id, uint32_t *node)
+{
+    uint32_t slot = lease_slot(f, id);
+    struct lease *l = &f->leases.items[slot];
+    uint32_t gpus = l->lost, at = find_spare(f, gpus);
+    assert(l->phase == LEASE_HELD && gpus > 0);
+    if (at == NODE_NONE || !vec_reserve(&l->parts, l->parts.n + 1))
+        return false;
+    uint64_t mask = mask_lowest(f->out_mask[at], gpus);
+    f->out_mask[at] &= ~mask;
+    f->n_out -= gpus;
+    l->parts.items[l->parts.n++] = (struct part){.node = at, .mask = mask};
+    l->lost = 0;
+    quota_charge(f, l->claimant, gpus);
+    f->claimants.items[l->claimant].held += gpus;
+    book_replace(f, slot, gpus);
+    fleet_node_open(f, at);
+    *node = at;
+    return true;
+}
