@@ -72,15 +72,16 @@ static bool ledger_agrees(const struct fleet *f)
 static bool claimant_agrees(const struct fleet *f, uint32_t number)
 {
     struct claimant want = {0};
+    uint32_t n[QUOTA_COUNTS] = {0};
     for (size_t i = 0; i < f->leases.n; i++) {
         const struct lease *l = &f->leases.items[i];
         if (l->phase == LEASE_GONE || l->claimant != number)
             continue;
         bool held = l->phase == LEASE_HELD, stands = held || l->phase == LEASE_ASSEMBLING;
         bool serving = l->state == GPU_SERVING, ready = serving || l->state == GPU_HELD_IDLE;
-        want.tied += l->gpus;
-        want.usage += l->phase != LEASE_SCRUBBING ? l->gpus : 0;
-        want.standing += stands ? l->gpus : 0;
+        n[QUOTA_TIED] += l->gpus;
+        n[QUOTA_USAGE] += l->phase != LEASE_SCRUBBING ? l->gpus : 0;
+        n[QUOTA_STANDING] += stands ? l->gpus : 0;
         want.held += held ? l->gpus : 0;
         want.ready += held && ready ? l->gpus : 0;
         want.set_serving += held && serving ? l->gpus : 0;
@@ -90,8 +91,10 @@ static bool claimant_agrees(const struct fleet *f, uint32_t number)
     uint32_t linked = 0;
     for (uint32_t s = c->first_held; s != NONE; s = f->leases.items[s].next)
         linked += f->leases.items[s].gpus;
-    return want.tied == c->tied && want.usage == c->usage && want.standing == c->standing &&
-           want.held == c->held && linked == c->held && want.ready == c->ready &&
+    for (int k = 0; k < QUOTA_COUNTS; k++)
+        if (n[k] != quota_count(f, number, (enum quota_count)k))
+            return false;
+    return want.held == c->held && linked == c->held && want.ready == c->ready &&
            want.set_serving == c->set_serving && serving == c->serving;
 }
 
@@ -153,6 +156,6 @@ bool fleet_consistent(const struct fleet *f)
     for (uint32_t i = 0; i < f->claimants.n; i++)
         if (!claimant_agrees(f, i))
             return false;
-    return nodes_consistent(&f->nodes) && masks_agree(f) && ledger_agrees(f) && claims_agree(f) &&
-           out_agrees(f);
+    return quota_consistent(f) && nodes_consistent(&f->nodes) && masks_agree(f) &&
+           ledger_agrees(f) && claims_agree(f) && out_agrees(f);
 }

@@ -5,13 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-const char *const victim_rule_names[VICTIM_RULES] = {
-    [VICTIM_LEAST_WORK_LOST] = "least-work-lost",
-    [VICTIM_LEAST_OVER_RECLAIM] = "least-over-reclaim",
-    [VICTIM_YOUNGEST] = "youngest",
-};
-
 #define NAME_ENTRY(code, name, doc) name,
+const char *const victim_rule_names[VICTIM_RULES] = {VICTIM_LIST(NAME_ENTRY)};
 const char *const stage_names[STAGES] = {STAGE_LIST(NAME_ENTRY)};
 #undef NAME_ENTRY
 #define DOC_ENTRY(code, name, doc) doc,
@@ -101,6 +96,7 @@ static enum hr_err init(struct fleet *f, const struct fleet_plan *plan)
     TRY(per_node_init(f));
     TRY(nodes_out_init(f));
     TRY(victims_init(f));
+    TRY(quota_init(f, plan->cohorts, plan->n_cohorts));
     return engine_timer_new(f->engine, EVENT_SCHEDULE, pass, f, 0, &f->pass_timer);
 }
 
@@ -144,7 +140,8 @@ void fleet_free(struct fleet *f)
     vec_free(&f->claimants);
     vec_free(&f->order);
     vec_free(&f->rows);
-    vec_free(&f->victims.taken);
+    vec_free(&f->victims.of);
+    vec_free(&f->tree);
     vec_free(&f->expected);
     arena_fini(&f->arena);
     free(f);
@@ -162,7 +159,6 @@ enum hr_err fleet_claimant_add(struct fleet *f, const char *name, const struct q
     struct claimant c = {
         .quota = *q,
         .ops = *ops,
-        .unlent = q->floor_gpus > q->lend_gpus ? q->floor_gpus - q->lend_gpus : 0,
         .first_held = NONE,
         .busy = NONE,
     };
@@ -170,8 +166,9 @@ enum hr_err fleet_claimant_add(struct fleet *f, const char *name, const struct q
     rng_init(&c.scrub, f->seed, f->replication, name, "scrub");
     if (!vec_reserve(&f->order, f->order.n + 1) ||
         !vec_reserve(&f->expected, (number + 2) * (size_t)GPU_STATES) ||
-        !vec_push(&f->victims.taken, 0) || !vec_push(&f->claimants, c))
+        !vec_push(&f->victims.of, (struct borrower){0}) || !vec_push(&f->claimants, c))
         return HR_NOMEM;
+    TRY(quota_add(f, q));
     size_t at = f->order.n++;
     for (; at > 0; at--) {
         uint32_t before = f->order.items[at - 1];
@@ -180,7 +177,6 @@ enum hr_err fleet_claimant_add(struct fleet *f, const char *name, const struct q
         f->order.items[at] = before;
     }
     f->order.items[at] = number;
-    f->unlent += c.unlent;
     *claimant = number;
     return HR_OK;
 }
@@ -197,7 +193,8 @@ enum grant fleet_would(const struct fleet *f, uint32_t claimant, const struct sh
         return ceiling;
     if (fit == GRANT_ROOM)
         return GRANT_ROOM;
-    bool lent = shape->gpus <= quota_free(f, claimant) && shape->gpus <= quota_coming(f, claimant);
+    bool lent =
+        shape->gpus <= quota_free(f, claimant) && shape->gpus <= quota_coming(f, claimant, 0);
     return lent ? fit : GRANT_QUOTA;
 }
 
@@ -267,7 +264,7 @@ simtime_ns fleet_grace_ns(const struct fleet *f)
 
 uint32_t fleet_usage(const struct fleet *f, uint32_t claimant)
 {
-    return f->claimants.items[claimant].usage;
+    return quota_count(f, claimant, QUOTA_USAGE);
 }
 
 const struct quota *fleet_quota(const struct fleet *f, uint32_t claimant)

@@ -104,12 +104,23 @@ struct pool_claim {
     struct quota quota;
 };
 
-enum victim_rule {
-    VICTIM_LEAST_WORK_LOST,
-    VICTIM_LEAST_OVER_RECLAIM,
-    VICTIM_YOUNGEST,
-    VICTIM_RULES
-};
+/* Which leases go; code, name in scenarios, rule. Ties: victims.c. */
+#define VICTIM_LIST(X)                                                                             \
+    X(LEAST_WORK_LOST, "least-work-lost", "least work lost, then fewest GPUs beyond the need")     \
+    X(LEAST_OVER_RECLAIM, "least-over-reclaim",                                                    \
+      "fewest GPUs beyond the need, then least work lost")                                         \
+    X(YOUNGEST, "youngest", "latest start")                                                        \
+    X(LOWEST_PRIORITY, "lowest-priority",                                                          \
+      "other claimants' before its own, lowest priority, then latest start")                       \
+    X(SMALLEST_GANG, "smallest-gang",                                                              \
+      "the smallest that suffices; fewest victims, then fewest GPUs")                              \
+    X(PROPORTIONAL, "proportional", "borrowers give in proportion to what they borrow")            \
+    X(FAIR_SHARE, "fair-share",                                                                    \
+      "of the claimant with the highest fair share, while the start's is lower")
+
+#define VICTIM_ENUM(code, name, doc) VICTIM_##code,
+enum victim_rule { VICTIM_LIST(VICTIM_ENUM) VICTIM_RULES };
+#undef VICTIM_ENUM
 extern const char *const victim_rule_names[VICTIM_RULES];
 
 /* The stages of a reclaim in order, and of a cold start, which is its tail.
@@ -178,8 +189,9 @@ struct pool {
 /* What a claimant asks for. */
 struct ask {
     struct shape shape;
-    uint32_t tag;     /* the claimant's handle */
-    int32_t priority; /* beyond the claimant's own */
+    uint32_t tag;         /* the claimant's handle */
+    int32_t priority;     /* beyond the claimant's own */
+    simtime_ns submit_ns; /* since when it is asked for: which of two equal ones is newer */
 };
 
 typedef uint32_t lease_id;
@@ -335,6 +347,8 @@ uint32_t fleet_free_gpus(const struct fleet *f);
 uint32_t fleet_coming_gpus(const struct fleet *f); /* of stopping leases, claimed by no start */
 simtime_ns fleet_grace_ns(const struct fleet *f);  /* the plan's: what evict() will be given */
 uint32_t fleet_usage(const struct fleet *f, uint32_t claimant); /* every owned state */
+/* Usage above nominal quota over what is lendable in its cohort, over its weight. */
+double fleet_share(const struct fleet *f, uint32_t claimant);
 const struct quota *fleet_quota(const struct fleet *f, uint32_t claimant);
 uint32_t fleet_lease_tag(const struct fleet *f, lease_id l);
 uint32_t fleet_lease_gpus(const struct fleet *f, lease_id l);

@@ -1,11 +1,13 @@
 /* What the files of the fleet share. One idea a file:
  *
  *   placement  free GPUs of each node and which of them a shape gets
- *   quota      how much a claimant may take, and from whom
+ *   quota      the tree of quotas: how much a claimant may take
+ *   taking     from whom, and fair shares
  *   lease      the table of leases: numbers, slots, lists of held ones
  *   book       every move of GPUs between accounts of the ledger
  *   claims     GPUs that are on their way, and the starts that wait for them
- *   victims    which leases to evict
+ *   victims    which leases to evict: the sets of them that compete
+ *   rule       in which order, and what a set costs: the rules
  *   spread     nodes of a start larger than a node, over free and incoming GPUs
  *   reclaim    fleet_reclaim, granting, giving up, the reclaim rows
  *   stop       stopping leases: drain, teardown, scrub
@@ -47,16 +49,17 @@ struct lease {
     enum lease_phase phase;
     enum gpu_state state; /* while held or stopping */
     uint32_t claimant, tag, gpus;
-    int32_t priority;    /* its claimant's and that of its ask */
-    uint32_t lost;       /* held: GPUs gone with failed nodes and not replaced */
-    uint32_t missing;    /* assembling: GPUs still to come */
-    uint32_t row;        /* its reclaim row, or NONE */
-    uint32_t claims;     /* assembling: first of its claims, or NONE */
-    uint32_t prev, next; /* held: slots of the claimant's held leases */
-    bool borrowed;       /* started over its claimant's floor */
-    bool evicted;        /* stopping: because it was evicted */
-    timer_id timer;      /* stopping: end of the stage; assembling and complete: granting */
-    simtime_ns since;    /* first held */
+    int32_t priority;     /* its claimant's and that of its ask */
+    simtime_ns submit_ns; /* of its ask */
+    uint32_t lost;        /* held: GPUs gone with failed nodes and not replaced */
+    uint32_t missing;     /* assembling: GPUs still to come */
+    uint32_t row;         /* its reclaim row, or NONE */
+    uint32_t claims;      /* assembling: first of its claims, or NONE */
+    uint32_t prev, next;  /* held: slots of the claimant's held leases */
+    bool borrowed;        /* started over its claimant's floor */
+    bool evicted;         /* stopping: because it was evicted */
+    timer_id timer;       /* stopping: end of the stage; assembling and complete: granting */
+    simtime_ns since;     /* first held */
     /* Stopping: begin of the save on notice, stop, end of teardown, end of scrub. */
     simtime_ns save_ns, stop_ns, teardown_end_ns, scrub_end_ns;
     struct parts parts; /* GPU set; while assembling also nodes of which none has come (mask 0) */
@@ -70,13 +73,25 @@ struct claim {
     uint32_t next_of_lease;
 };
 
+/* ---- quotas ---- */
+
+enum quota_count { QUOTA_STANDING, QUOTA_USAGE, QUOTA_TIED, QUOTA_COUNTS };
+
+/* The fleet, a cohort or a claimant in the tree of quotas (quota.c). */
+struct quota_node {
+    uint32_t parent;
+    uint32_t own_gpus, most_gpus, lend_gpus; /* as planned */
+    uint32_t nominal, unlent, ceiling;
+    uint32_t whole_gpus; /* all floors in it */
+    uint32_t n[QUOTA_COUNTS];
+    double weight;
+};
+
 /* ---- claimants ---- */
 
 struct claimant {
     struct quota quota;
     struct claimant_ops ops;
-    uint32_t unlent; /* of the floor, what nobody else may use */
-    uint32_t standing, usage, tied;
     uint32_t held;       /* GPUs of held leases */
     uint32_t first_held; /* slot, or NONE */
     /* Ready: held leases in GPU_HELD_IDLE or GPU_SERVING. How many of their GPUs the ledger counts
@@ -89,13 +104,36 @@ struct claimant {
 
 /* ---- victims ---- */
 
+/* Which leases of a claimant a start may take: those of lower priority than priority_below, and of
+ * just this priority those submitted later than equal_from_ns. */
+struct terms {
+    int64_t priority_below;
+    simtime_ns equal_from_ns;
+};
+
 /* A lease that could be evicted. */
 struct candidate {
     uint64_t loss; /* GPU-ns of work */
     simtime_ns since;
     lease_id id;
+    int32_t priority;
     uint32_t slot, claimant, gpus;
     uint32_t gain; /* of its GPUs, those on open nodes: what evicting it gives */
+    bool own;      /* of the claimant that asks */
+};
+
+/* A claimant in a choice. */
+struct borrower {
+    bool live; /* it may be taken from */
+    struct terms terms;
+    uint32_t borrowed;
+    double share;       /* borrowed over weight */
+    double due;         /* GPUs of its parts of former choices that it has not given */
+    double part;        /* of this choice */
+    uint32_t taken;     /* in this trial */
+    uint32_t next, end; /* its range among the picks of the trial */
+    uint32_t retry;     /* the first of these that the first strategy refused, or NONE */
+    uint32_t range;     /* of the list of ranges: the claimant with the so-manieth range */
 };
 
 /* A candidate and what evicting it gains: all of its GPUs, or those on one node. */
@@ -118,9 +156,28 @@ struct victims {
     uint32_t n_chosen;
     uint32_t node; /* the result for a shape within one node */
     struct {
-        uint32_t *items; /* per claimant: GPUs of the victims of a trial; 0 between trials */
+        struct borrower *items; /* per claimant */
         size_t n, capacity;
-    } taken;
+    } of;
+    uint32_t n_ranges;
+    uint64_t borrowed; /* by all that may be taken from */
+};
+
+/* What a set of victims costs. */
+struct cost {
+    int64_t over; /* GPUs evicted - GPUs missing */
+    uint64_t loss;
+    simtime_ns oldest;
+    lease_id first;
+    uint32_t n, gpus;
+    int32_t top; /* highest priority */
+    bool own;
+    double charge, share;
+};
+
+/* A cost that adds up: the first counts, then the other. */
+struct sum {
+    uint64_t first, then;
 };
 
 /* ---- the fleet ---- */
@@ -143,7 +200,12 @@ struct fleet {
         uint32_t *items; /* claimant numbers in order of passes */
         size_t n, capacity;
     } order;
-    uint64_t unlent;   /* of all claimants */
+    struct {
+        struct quota_node *items; /* the fleet, cohorts, claimants */
+        size_t n, capacity;
+    } tree;
+    uint32_t n_cohorts;
+    uint64_t unlent, kept[QUOTA_COUNTS]; /* of all nodes */
     uint32_t stranded; /* of the free GPUs, those the ledger has in GPU_STRANDED */
 
     struct {
@@ -200,24 +262,60 @@ struct fleet {
 
 /* ---- quota.c ---- */
 
-/* GRANT_OK, GRANT_QUOTA (over the ceiling for now) or GRANT_NEVER. */
+enum hr_err quota_init(struct fleet *f, const struct cohort *cohorts, size_t n);
+enum hr_err quota_add(struct fleet *f, const struct quota *q); /* of the next claimant */
+
+static inline uint32_t quota_node(const struct fleet *f, uint32_t claimant)
+{
+    return 1 + f->n_cohorts + claimant;
+}
+
+static inline uint32_t quota_count(const struct fleet *f, uint32_t claimant, enum quota_count k)
+{
+    return f->tree.items[quota_node(f, claimant)].n[k];
+}
+
+/* GRANT_OK, GRANT_QUOTA (over a ceiling for now) or GRANT_NEVER. */
 enum grant quota_ceiling(const struct fleet *f, uint32_t claimant, uint32_t gpus);
 /* Free GPUs a claimant may take now without touching what others do not lend. */
 uint32_t quota_free(const struct fleet *f, uint32_t claimant);
-/* GPUs free or on their way and unclaimed that it may have, by the same rule. */
-uint32_t quota_coming(const struct fleet *f, uint32_t claimant);
-/* Whom of the others a claimant may take GPUs from to start so many more. */
-enum within_cohort quota_may_take(const struct fleet *f, uint32_t claimant, uint32_t gpus);
-/* True when leases of victim may be evicted for claimant; taken of its GPUs already are. */
-bool quota_takeable(const struct fleet *f, uint32_t claimant, enum within_cohort from,
-                    uint32_t victim, uint32_t taken);
-/* GPUs that quota keeps for victim more than before once taken of its GPUs are evicted. */
-uint32_t quota_keeps_more(const struct fleet *f, uint32_t victim, uint32_t taken);
+/* GPUs free or on their way and unclaimed, and so many more, that it may have, by the same rule. */
+uint32_t quota_coming(const struct fleet *f, uint32_t claimant, uint32_t more);
 /* Charges a new lease; returns whether it borrows. */
 bool quota_charge(struct fleet *f, uint32_t claimant, uint32_t gpus);
 void quota_stop(struct fleet *f, uint32_t claimant, uint32_t gpus);    /* stands no longer */
 void quota_release(struct fleet *f, uint32_t claimant, uint32_t gpus); /* teardown ended */
 void quota_untie(struct fleet *f, uint32_t claimant, uint32_t gpus);   /* scrub ended */
+/* As if so many GPUs of a claimant had been evicted and torn down; to be undone. */
+void quota_suppose(struct fleet *f, uint32_t claimant, uint32_t gpus);
+void quota_undo(struct fleet *f, uint32_t claimant, uint32_t gpus);
+bool quota_consistent(const struct fleet *f);
+
+/* ---- taking.c ---- */
+
+/* A start that would take leases of others. */
+struct taking {
+    uint32_t claimant, gpus;
+    int32_t priority;
+    simtime_ns submit_ns;
+};
+struct taking taking_of(const struct fleet *f, uint32_t claimant, const struct ask *ask);
+
+/* False when policies let it take from nobody, whoever borrows. */
+bool taking_possible(const struct fleet *f, const struct taking *t);
+/* Whether, and under which terms, it may take from a claimant. */
+bool taking_from(const struct fleet *f, const struct taking *t, uint32_t victim,
+                 struct terms *terms);
+/* Whether the claimant still borrows, as far as this start is concerned. */
+bool taking_still(const struct fleet *f, const struct taking *t, uint32_t victim);
+
+/* Whether claimant a has the higher fair share, where their paths to the fleet meet. */
+bool share_higher(const struct fleet *f, uint32_t a, uint32_t b);
+
+enum share_strategy { SHARE_AT_MOST_FINAL, SHARE_LESS_THAN_INITIAL, SHARE_STRATEGIES };
+/* Whether shares let the start take so many GPUs more of a victim. */
+bool share_allows(struct fleet *f, const struct taking *t, uint32_t victim, uint32_t gpus,
+                  enum share_strategy strategy);
 
 /* ---- lease.c ---- */
 
@@ -270,14 +368,29 @@ void claims_arrive(struct fleet *f, uint32_t slot);   /* its GPUs are clean: han
 /* GPUs of a stopping lease on a node will not come; nobody claims on that node. */
 void claims_retract(struct fleet *f, const struct lease *l, uint32_t node, uint32_t gpus);
 
+/* ---- rule.c ---- */
+
+typedef int (*candidate_order)(const void *a, const void *b);
+extern const candidate_order rule_order[VICTIM_RULES];
+/* The rule goes by claimant: its order is within one. */
+bool rule_by_claimant(enum victim_rule rule);
+/* clean: free GPUs that the start would use, less its own. */
+struct cost rule_cost(const struct fleet *f, const struct pick *set, uint32_t n, int64_t clean);
+int rule_compare(enum victim_rule rule, const struct cost *a, const struct cost *b);
+/* The rule's cost is a sum over the victims. */
+bool rule_adds(enum victim_rule rule);
+struct sum rule_add(enum victim_rule rule, struct sum s, const struct candidate *c);
+
 /* ---- victims.c ---- */
 
 enum hr_err victims_init(struct fleet *f);
 /* Who must go so that the shape can be placed: victims.chosen (nobody where incoming GPUs do), and
  * victims.node for a shape within one node. free: how many free GPUs may be used; coming: how many
  * free and incoming ones together. False when no set of victims will do. */
-bool victims_choose(struct fleet *f, uint32_t claimant, const struct shape *shape, uint32_t free,
-                    uint32_t coming);
+bool victims_choose(struct fleet *f, const struct taking *t, const struct shape *shape,
+                    uint32_t free, uint32_t coming);
+/* The choice is carried out: who has given what. */
+void victims_settle(struct fleet *f);
 
 /* ---- spread.c ---- */
 

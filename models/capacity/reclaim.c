@@ -18,6 +18,7 @@ static void evict_chosen(struct fleet *f)
 {
     const struct victims *v = &f->victims;
     simtime_ns now = fleet_now(f), grace = f->plan.grace_ns;
+    victims_settle(f);
     for (uint32_t i = 0; i < v->n_chosen; i++) {
         const struct candidate *c = &v->candidates[v->chosen[i]];
         const struct claimant_ops *ops = &f->claimants.items[c->claimant].ops;
@@ -126,11 +127,12 @@ enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct ask *a
 {
     const struct shape *shape = &ask->shape;
     enum grant would = fleet_would(f, claimant, shape);
-    enum within_cohort from = quota_may_take(f, claimant, shape->gpus);
-    bool barred = would == GRANT_NEVER || quota_ceiling(f, claimant, shape->gpus) != GRANT_OK;
-    uint32_t free = quota_free(f, claimant), coming = quota_coming(f, claimant), slot;
+    const struct taking taking = taking_of(f, claimant, ask);
+    uint32_t free = quota_free(f, claimant), coming = quota_coming(f, claimant, 0), slot;
+    if (would == GRANT_NEVER)
+        return would;
     if (would != GRANT_OK &&
-        (barred || from == COHORT_NEVER || !victims_choose(f, claimant, shape, free, coming)))
+        (!taking_possible(f, &taking) || !victims_choose(f, &taking, shape, free, coming)))
         return would;
     if (lease_for(f, claimant, ask, &slot) != HR_OK)
         return GRANT_FAILED;

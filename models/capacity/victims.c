@@ -1,26 +1,19 @@
 /* Which leases to evict so that a start finds its GPUs.
  *
- * Candidates are the held leases of claimants that quota lets the start take from, those that are
- * not preemptible left out, in the order of the rule (ties: lower lease number):
+ * Candidates are the held leases that the start may take (taking.c), those that are not preemptible
+ * left out, in the order of the rule (rule.c, which also says what a set of them costs).
  *
- *   least-work-lost      work lost
- *   least-over-reclaim   GPUs, then work lost
- *   youngest             latest start
- *
- * A set of victims is built greedily in that order until what it gains suffices, testing each
- * victim's claimant against its floor; then walked in reverse, dropping those that turned out
- * unnecessary. One victim that suffices alone is a set, too. Within one node a victim gains its
- * GPUs on that node, and each node's sets compete; over many nodes a victim gains all of its GPUs,
- * and any GPUs will do (placement: SHAPE_ANY, or SHAPE_PREFER_WHOLE larger than a node). The
- * cheapest set by the rule's cost wins, ties: the set with the lowest lease number in it, then the
- * lowest node:
- *
- *   least-work-lost      work lost, then GPUs over-reclaimed
- *   least-over-reclaim   GPUs over-reclaimed (evicted - missing), then work lost
- *   youngest             start of its oldest victim (later is better), then GPUs over-reclaimed
+ * A set of victims is built greedily in that order until what it gains suffices and no ceiling is
+ * in the way, testing before each whether its claimant still borrows; then walked in reverse,
+ * putting back those that turned out unnecessary (Kueue does the same). Rules whose cost is a sum
+ * over the victims also try the cheapest set of all, by dynamic programming over the GPUs gained,
+ * where it is small (at most SMALL candidates and SMALL GPUs); these and youngest also each single
+ * victim that suffices. Within one node a victim gains its GPUs on that node, and each node's sets
+ * compete; over many nodes a victim gains all of its GPUs, and any GPUs will do (placement:
+ * SHAPE_ANY, or SHAPE_PREFER_WHOLE larger than a node). The cheapest set wins.
  *
  * Where free and incoming unclaimed GPUs suffice, nobody is evicted: best fit among such nodes.
- * Greedy is exact for gangs of one size; a mixed node can have a cheaper set that it does not see.
+ * So on a node the sums are least; over many nodes greedy is exact for gangs of one size.
  *
  * Cost: one look at each lease of the claimants in question, and a sort of them, by node where the
  * shape is within one. It is only paid when their GPUs could suffice in all. */
@@ -29,20 +22,16 @@
 
 #include <gsl/gsl_heapsort.h>
 
+enum { SMALL = 64 };
+
 /* What a start needs. */
 struct need {
     struct fleet *f;
-    uint32_t claimant, gpus;
-    enum within_cohort from;
+    const struct taking *taking;
+    uint32_t gpus;
     uint32_t free;   /* free GPUs it may use */
     uint32_t coming; /* free and incoming GPUs together that it may have */
-};
-
-struct cost {
-    int64_t over; /* GPUs evicted - GPUs missing */
-    uint64_t loss;
-    simtime_ns oldest;
-    lease_id first;
+    bool under;      /* its ceilings hold as it is */
 };
 
 /* The best set so far. */
@@ -67,45 +56,31 @@ enum hr_err victims_init(struct fleet *f)
     return all ? HR_OK : HR_NOMEM;
 }
 
-/* ---- candidates, and the order of the rule ---- */
+/* ---- candidates ---- */
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
-static int by_loss(const void *x, const void *y)
+/* Whom the start may take from; GPUs that they hold: no set can gain more. */
+static uint64_t see_borrowers(const struct need *n)
 {
-    const struct candidate *a = x, *b = y;
-    int c = COMPARE(a->loss, b->loss);
-    return c ? c : COMPARE(a->id, b->id);
-}
-
-static int by_gpus(const void *x, const void *y)
-{
-    const struct candidate *a = x, *b = y;
-    int c = COMPARE(a->gpus, b->gpus);
-    return c ? c : by_loss(x, y);
-}
-
-static int by_start(const void *x, const void *y)
-{
-    const struct candidate *a = x, *b = y;
-    int c = COMPARE(b->since, a->since);
-    return c ? c : COMPARE(a->id, b->id);
-}
-
-static const gsl_comparison_fn_t rule_order[VICTIM_RULES] = {
-    [VICTIM_LEAST_WORK_LOST] = by_loss,
-    [VICTIM_LEAST_OVER_RECLAIM] = by_gpus,
-    [VICTIM_YOUNGEST] = by_start,
-};
-
-/* GPUs held by claimants that the start may take from: no set can gain more. */
-static uint64_t takeable_gpus(const struct need *n)
-{
-    uint64_t gpus = 0;
-    for (uint32_t i = 0; i < n->f->claimants.n; i++)
-        if (quota_takeable(n->f, n->claimant, n->from, i, 0))
-            gpus += n->f->claimants.items[i].held;
+    struct fleet *f = n->f;
+    uint64_t gpus = 0, borrowed = 0;
+    for (uint32_t i = 0; i < f->claimants.n; i++) {
+        const struct quota_node *q = &f->tree.items[quota_node(f, i)];
+        struct borrower *b = &f->victims.of.items[i];
+        b->live = taking_from(f, n->taking, i, &b->terms);
+        b->borrowed =
+            b->live && q->n[QUOTA_STANDING] > q->nominal ? q->n[QUOTA_STANDING] - q->nominal : 0;
+        b->share = b->borrowed / q->weight;
+        gpus += b->live ? f->claimants.items[i].held : 0;
+        borrowed += b->borrowed;
+    }
+    f->victims.borrowed = borrowed;
     return gpus;
+}
+
+static bool within_terms(const struct terms *t, const struct lease *l)
+{
+    return l->priority < t->priority_below ||
+           (l->priority == t->priority_below && l->submit_ns > t->equal_from_ns);
 }
 
 /* GPUs of a lease on open nodes. */
@@ -126,15 +101,20 @@ static void collect(const struct need *n)
     struct victims *v = &f->victims;
     v->n = 0;
     for (uint32_t i = 0; i < f->claimants.n; i++) {
-        if (!quota_takeable(f, n->claimant, n->from, i, 0))
+        if (!v->of.items[i].live)
             continue;
         const struct claimant_ops *ops = &f->claimants.items[i].ops;
-        for (uint32_t s = f->claimants.items[i].first_held; s != NONE;) {
+        for (uint32_t s = f->claimants.items[i].first_held; s != NONE;
+             s = f->leases.items[s].next) {
             const struct lease *l = &f->leases.items[s];
+            if (!within_terms(&v->of.items[i].terms, l))
+                continue;
             const struct candidate candidate = {
                 .loss = ops->loss ? ops->loss(ops->self, l->id, fleet_now(f)) : 0,
                 .since = l->since,
                 .id = l->id,
+                .priority = l->priority,
+                .own = i == n->taking->claimant,
                 .slot = s,
                 .claimant = i,
                 .gpus = l->gpus,
@@ -142,76 +122,244 @@ static void collect(const struct need *n)
             };
             if (candidate.loss != FLEET_KEEP && candidate.gain > 0)
                 v->candidates[v->n++] = candidate;
-            s = l->next;
         }
     }
 }
 
-/* ---- sets and their cost ---- */
+/* ---- supposing evictions ---- */
 
-static int compare_cost(enum victim_rule rule, const struct cost *a, const struct cost *b)
+static const struct candidate *of_pick(const struct need *need, const struct pick *p)
 {
-    int over = COMPARE(a->over, b->over), loss = COMPARE(a->loss, b->loss);
-    int oldest = COMPARE(b->oldest, a->oldest), first = COMPARE(a->first, b->first);
-    const int keys[VICTIM_RULES][3] = {
-        [VICTIM_LEAST_WORK_LOST] = {loss, over, first},
-        [VICTIM_LEAST_OVER_RECLAIM] = {over, loss, first},
-        [VICTIM_YOUNGEST] = {oldest, over, first},
-    };
-    for (int i = 0; i < 3; i++)
-        if (keys[rule][i])
-            return keys[rule][i];
-    return 0;
+    return &need->f->victims.candidates[p->candidate];
+}
+
+static void suppose(const struct need *need, const struct pick *p)
+{
+    quota_suppose(need->f, of_pick(need, p)->claimant, of_pick(need, p)->gpus);
+}
+
+static void undo(const struct need *need, const struct pick *p)
+{
+    quota_undo(need->f, of_pick(need, p)->claimant, of_pick(need, p)->gpus);
+}
+
+/* Whether ceilings allow the start after what is supposed. */
+static bool under_ceiling(const struct need *need)
+{
+    return need->under || quota_ceiling(need->f, need->taking->claimant, need->gpus) == GRANT_OK;
+}
+
+/* True when quota lets the start have its GPUs after these evictions, each of which it lets happen
+ * in turn: what the victims' floors keep anew is not for the start. */
+static bool permitted(const struct need *need, const struct pick *set, uint32_t n)
+{
+    uint32_t gained = 0, m = 0;
+    for (; m < n && taking_still(need->f, need->taking, of_pick(need, &set[m])->claimant); m++) {
+        suppose(need, &set[m]);
+        gained += of_pick(need, &set[m])->gain;
+    }
+    bool ok = m == n && under_ceiling(need) &&
+              quota_coming(need->f, need->taking->claimant, gained) >= need->gpus;
+    while (m > 0)
+        undo(need, &set[--m]);
+    return ok;
+}
+
+/* Whether ceilings would allow the start if all that may be taken were gone. */
+static bool ceiling_can_give(const struct need *need)
+{
+    struct fleet *f = need->f;
+    for (uint32_t i = 0; i < f->claimants.n; i++)
+        if (f->victims.of.items[i].live)
+            quota_suppose(f, i, f->claimants.items[i].held);
+    bool gives = under_ceiling(need);
+    for (uint32_t i = 0; i < f->claimants.n; i++)
+        if (f->victims.of.items[i].live)
+            quota_undo(f, i, f->claimants.items[i].held);
+    return gives;
+}
+
+/* ---- rules that go by claimant ---- */
+
+/* The ranges of the claimants among picks, which are sorted by claimant. */
+static void see_ranges(struct fleet *f, const struct pick *picks, uint32_t n, uint32_t want)
+{
+    struct victims *v = &f->victims;
+    v->n_ranges = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t claimant = v->candidates[picks[i].candidate].claimant;
+        struct borrower *b = &v->of.items[claimant];
+        if (v->n_ranges == 0 || v->of.items[v->n_ranges - 1].range != claimant) {
+            v->of.items[v->n_ranges++].range = claimant;
+            b->next = i;
+            b->retry = NONE;
+            b->taken = 0;
+            b->part = b->due + (v->borrowed ? (double)want * b->borrowed / (double)v->borrowed : 0);
+        }
+        b->end = i + 1;
+    }
+}
+
+static bool goes_first(const struct fleet *f, uint32_t a, uint32_t b)
+{
+    if (f->plan.victims == VICTIM_FAIR_SHARE)
+        return share_higher(f, a, b);
+    const struct borrower *x = &f->victims.of.items[a], *y = &f->victims.of.items[b];
+    double left = x->part - x->taken, other = y->part - y->taken;
+    return left > other || (left == other && x->borrowed > y->borrowed);
+}
+
+/* The claimant whose turn it is; NONE when none has candidates left. */
+static uint32_t turn(const struct need *need, enum share_strategy strategy)
+{
+    struct victims *v = &need->f->victims;
+    uint32_t first = NONE;
+    for (uint32_t i = 0; i < v->n_ranges; i++) {
+        uint32_t claimant = v->of.items[i].range;
+        const struct borrower *b = &v->of.items[claimant];
+        bool has = strategy == SHARE_AT_MOST_FINAL ? b->next < b->end : b->retry != NONE;
+        if (has && taking_still(need->f, need->taking, claimant) &&
+            (first == NONE || goes_first(need->f, claimant, first)))
+            first = claimant;
+    }
+    return first;
+}
+
+/* The next pick by such a rule; NONE: no more. */
+static uint32_t next_of_claimants(const struct need *need, const struct pick *picks,
+                                  enum share_strategy *strategy)
+{
+    struct fleet *f = need->f;
+    for (; *strategy < SHARE_STRATEGIES; ++*strategy)
+        for (uint32_t claimant; (claimant = turn(need, *strategy)) != NONE;) {
+            struct borrower *b = &f->victims.of.items[claimant];
+            uint32_t i = *strategy == SHARE_AT_MOST_FINAL ? b->next++ : b->retry;
+            uint32_t gpus = of_pick(need, &picks[i])->gpus;
+            if (*strategy != SHARE_AT_MOST_FINAL)
+                b->retry = NONE;
+            if (f->plan.victims == VICTIM_FAIR_SHARE &&
+                !share_allows(f, need->taking, claimant, gpus, *strategy)) {
+                if (*strategy == SHARE_AT_MOST_FINAL && b->retry == NONE)
+                    b->retry = i;
+                continue;
+            }
+            b->taken += gpus;
+            return i;
+        }
+    return NONE;
+}
+
+/* ---- sets ---- */
+
+/* The next pick in order whose claimant still borrows. */
+static uint32_t next_in_order(const struct need *need, const struct pick *picks, uint32_t n,
+                              uint32_t *at)
+{
+    for (; *at < n; ++*at)
+        if (taking_still(need->f, need->taking, of_pick(need, &picks[*at])->claimant))
+            return (*at)++;
+    return NONE;
+}
+
+/* Puts back, from the last, victims that v->trial[0..m) does without; how many are left. */
+static uint32_t put_back(const struct need *need, uint32_t m, uint32_t gained, uint32_t want)
+{
+    struct pick *trial = need->f->victims.trial;
+    for (uint32_t i = m; i-- > 0;) {
+        if (gained - trial[i].gain < want)
+            continue;
+        undo(need, &trial[i]);
+        if (under_ceiling(need)) {
+            gained -= trial[i].gain;
+            trial[i].candidate = NONE;
+        } else {
+            suppose(need, &trial[i]);
+        }
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < m; i++)
+        if (trial[i].candidate != NONE)
+            trial[kept++] = trial[i];
+    return kept;
 }
 
 /* Victims from picks[0..n) that gain at least want, in v->trial; how many, 0 when none do. */
 static uint32_t greedy(const struct need *need, const struct pick *picks, uint32_t n, uint32_t want)
 {
     struct victims *v = &need->f->victims;
-    uint32_t m = 0, gained = 0;
-    for (uint32_t i = 0; i < n && gained < want; i++) {
-        const struct candidate *c = &v->candidates[picks[i].candidate];
-        uint32_t *taken = &v->taken.items[c->claimant];
-        if (!quota_takeable(need->f, need->claimant, need->from, c->claimant, *taken))
-            continue;
-        *taken += c->gpus;
+    bool by_claimant = rule_by_claimant(need->f->plan.victims);
+    enum share_strategy strategy = SHARE_AT_MOST_FINAL;
+    uint32_t m = 0, gained = 0, at = 0, i = 0;
+    if (by_claimant)
+        see_ranges(need->f, picks, n, want);
+    bool enough = false;
+    while (!enough) {
+        i = by_claimant ? next_of_claimants(need, picks, &strategy)
+                        : next_in_order(need, picks, n, &at);
+        if (i == NONE)
+            break;
+        suppose(need, &picks[i]);
         gained += picks[i].gain;
         v->trial[m++] = picks[i];
+        enough = gained >= want && under_ceiling(need);
     }
-    for (uint32_t i = 0; i < m; i++)
-        v->taken.items[v->candidates[v->trial[i].candidate].claimant] = 0;
-    if (gained < want)
-        return 0;
-    uint32_t kept = m;
-    for (uint32_t i = m; i-- > 0;)
-        if (gained - v->trial[i].gain >= want) {
-            gained -= v->trial[i].gain;
-            v->trial[i].gain = 0;
-            kept--;
-        }
-    for (uint32_t i = 0, to = 0; i < m; i++)
-        if (v->trial[i].gain)
-            v->trial[to++] = v->trial[i];
-    return kept;
+    if (enough)
+        m = put_back(need, m, gained, want);
+    for (uint32_t k = m; k-- > 0;)
+        undo(need, &v->trial[k]);
+    return enough ? m : 0;
 }
 
-/* True when quota lets the start have its GPUs after these evictions: what the victims' floors keep
- * anew is not for it. */
-static bool admissible(const struct need *need, const struct pick *set, uint32_t n)
+/* The cheapest set from picks[0..n) that gains at least want, whatever quota says, in v->trial, the
+ * smallest victims first; how many, 0 when none does. */
+static uint32_t cheapest(const struct need *need, const struct pick *picks, uint32_t n,
+                         uint32_t want)
 {
     struct victims *v = &need->f->victims;
-    uint64_t coming = need->coming, kept = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct candidate *c = &v->candidates[set[i].candidate];
-        v->taken.items[c->claimant] += c->gpus;
-        coming += c->gain;
+    enum victim_rule rule = need->f->plan.victims;
+    struct {
+        bool found;
+        struct sum sum;
+        uint64_t set;
+    } best[SMALL + 1] = {{.found = true}};
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t g = want; g > 0; g--) {
+            uint32_t from = g > picks[i].gain ? g - picks[i].gain : 0;
+            if (!best[from].found)
+                continue;
+            struct sum s = rule_add(rule, best[from].sum, of_pick(need, &picks[i]));
+            bool better = s.first < best[g].sum.first ||
+                          (s.first == best[g].sum.first && s.then < best[g].sum.then);
+            if (best[g].found && !better)
+                continue;
+            best[g].found = true;
+            best[g].sum = s;
+            best[g].set = best[from].set | UINT64_C(1) << i;
+        }
+    uint32_t m = 0;
+    for (uint64_t set = best[want].found ? best[want].set : 0; set; set &= set - 1) {
+        struct pick p = picks[__builtin_ctzll(set)];
+        uint32_t k = m++;
+        for (; k > 0 && of_pick(need, &v->trial[k - 1])->gpus > of_pick(need, &p)->gpus; k--)
+            v->trial[k] = v->trial[k - 1];
+        v->trial[k] = p;
     }
+    return m;
+}
+
+/* What the claimant that gives most of a set gives beyond its part. */
+static double charge_of(const struct need *need, const struct pick *set, uint32_t n)
+{
+    struct victims *v = &need->f->victims;
+    double most = -1e300;
+    for (uint32_t i = 0; i < n; i++)
+        v->of.items[of_pick(need, &set[i])->claimant].taken = 0;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t claimant = v->candidates[set[i].candidate].claimant;
-        kept += quota_keeps_more(need->f, claimant, v->taken.items[claimant]);
-        v->taken.items[claimant] = 0;
+        struct borrower *b = &v->of.items[of_pick(need, &set[i])->claimant];
+        b->taken += of_pick(need, &set[i])->gpus;
+        most = b->taken - b->part > most ? b->taken - b->part : most;
     }
-    return coming >= kept + need->gpus;
+    return most;
 }
 
 /* Makes a set the best one if it is. clean: free GPUs the start would use with it. */
@@ -219,17 +367,13 @@ static void compete(const struct need *need, const struct pick *set, uint32_t n,
                     uint32_t node, struct best *best)
 {
     struct victims *v = &need->f->victims;
-    struct cost cost = {.over = (int64_t)clean - need->gpus, .oldest = SIM_NEVER, .first = NONE};
-    for (uint32_t i = 0; i < n; i++) {
-        const struct candidate *c = &v->candidates[set[i].candidate];
-        cost.over += c->gpus;
-        cost.loss += c->loss;
-        cost.oldest = c->since < cost.oldest ? c->since : cost.oldest;
-        cost.first = c->id < cost.first ? c->id : cost.first;
-    }
-    if (best->found && compare_cost(need->f->plan.victims, &cost, &best->cost) >= 0)
+    enum victim_rule rule = need->f->plan.victims;
+    struct cost cost = rule_cost(need->f, set, n, (int64_t)clean - need->gpus);
+    if (rule == VICTIM_PROPORTIONAL)
+        cost.charge = charge_of(need, set, n);
+    if (best->found && rule_compare(rule, &cost, &best->cost) >= 0)
         return;
-    if (!admissible(need, set, n))
+    if (!permitted(need, set, n))
         return;
     *best = (struct best){.found = true, .cost = cost};
     v->node = node;
@@ -238,15 +382,22 @@ static void compete(const struct need *need, const struct pick *set, uint32_t n,
         v->chosen[i] = set[i].candidate;
 }
 
-/* The sets that gain want from n picks in order: the greedy one, and each that suffices alone. */
+/* The sets that gain want from n picks in order. */
 static void compete_all(const struct need *need, uint32_t n, uint32_t want, uint32_t clean,
                         uint32_t node, struct best *best)
 {
     struct victims *v = &need->f->victims;
+    enum victim_rule rule = need->f->plan.victims;
     uint32_t m = greedy(need, v->picks, n, want);
     if (m > 0)
         compete(need, v->trial, m, clean, node, best);
-    for (uint32_t i = 0; i < n; i++)
+    bool adds = rule_adds(rule);
+    if (adds && n <= SMALL && want > 0 && want <= SMALL) {
+        m = cheapest(need, v->picks, n, want);
+        if (m > 0)
+            compete(need, v->trial, m, clean, node, best);
+    }
+    for (uint32_t i = 0; (adds || rule == VICTIM_YOUNGEST) && i < n; i++)
         if (v->picks[i].gain >= want)
             compete(need, &v->picks[i], 1, clean, node, best);
 }
@@ -306,7 +457,7 @@ static void list_by_node(struct fleet *f)
 static uint32_t picks_of_node(const struct fleet *f, uint32_t node)
 {
     const struct victims *v = &f->victims;
-    gsl_comparison_fn_t compare = rule_order[f->plan.victims];
+    candidate_order compare = rule_order[f->plan.victims];
     uint32_t n = 0;
     for (uint32_t i = v->first_on_node[node]; i != NONE; i = v->on_node[i].next) {
         const struct candidate *c = &v->candidates[v->on_node[i].candidate];
@@ -326,10 +477,10 @@ static bool choose_on_one_node(const struct need *need)
     for (uint32_t node = 0; node < f->nodes.n; node++) {
         if (f->nodes.size[node] < need->gpus)
             continue;
-        uint32_t n = picks_of_node(f, node);
+        uint32_t n = picks_of_node(f, node), all = there(need, node);
         uint32_t free = usable_free(need, node);
         uint32_t clean = free < need->gpus ? free : need->gpus;
-        compete_all(need, n, need->gpus - there(need, node), clean, node, &best);
+        compete_all(need, n, need->gpus > all ? need->gpus - all : 0, clean, node, &best);
     }
     return best.found;
 }
@@ -347,30 +498,50 @@ static bool choose_anywhere(const struct need *need, uint32_t already)
         v->picks[i] = (struct pick){.candidate = candidate, .gain = v->candidates[candidate].gain};
     }
     uint32_t clean = need->free < need->gpus ? need->free : need->gpus;
-    compete_all(need, v->n, need->gpus - already, clean, NODE_NONE, &best);
+    compete_all(need, v->n, need->gpus > already ? need->gpus - already : 0, clean, NODE_NONE,
+                &best);
     return best.found;
 }
 
-bool victims_choose(struct fleet *f, uint32_t claimant, const struct shape *shape, uint32_t free,
-                    uint32_t coming)
+/* ---- the choice ---- */
+
+bool victims_choose(struct fleet *f, const struct taking *t, const struct shape *shape,
+                    uint32_t free, uint32_t coming)
 {
     const struct need need = {
         .f = f,
-        .claimant = claimant,
+        .taking = t,
         .gpus = shape->gpus,
-        .from = quota_may_take(f, claimant, shape->gpus),
         .free = free,
         .coming = coming,
+        .under = quota_ceiling(f, t->claimant, shape->gpus) == GRANT_OK,
     };
     bool one = nodes_one_node(&f->nodes, shape);
     uint64_t there_all = (uint64_t)free + f->n_unclaimed;
     uint32_t already = there_all < coming ? (uint32_t)there_all : coming;
     f->victims.n_chosen = 0;
     f->victims.node = NODE_NONE;
-    if (one ? fits_already(&need) : already >= need.gpus)
+    if (need.under && (one ? fits_already(&need) : already >= need.gpus))
         return true;
-    if (already + takeable_gpus(&need) < need.gpus)
+    if (already + see_borrowers(&need) < need.gpus || !ceiling_can_give(&need))
         return false;
     collect(&need);
     return one ? choose_on_one_node(&need) : choose_anywhere(&need, already);
+}
+
+void victims_settle(struct fleet *f)
+{
+    struct victims *v = &f->victims;
+    uint64_t evicted = 0;
+    if (f->plan.victims != VICTIM_PROPORTIONAL || v->n_chosen == 0)
+        return;
+    for (uint32_t i = 0; i < v->n_chosen; i++) {
+        const struct candidate *c = &v->candidates[v->chosen[i]];
+        v->of.items[c->claimant].due -= c->gpus;
+        evicted += c->gpus;
+    }
+    for (uint32_t i = 0; i < f->claimants.n; i++) {
+        struct borrower *b = &v->of.items[i];
+        b->due = b->borrowed ? b->due + (double)evicted * b->borrowed / (double)v->borrowed : 0;
+    }
 }

@@ -43,7 +43,8 @@ static bool acquire(struct training *t, struct waiting *queue, size_t place, sim
 {
     uint32_t g = waiting_at(queue, place);
     const struct place s = place_of(t, g);
-    const struct ask ask = {.shape = gang_shape(t, g), .tag = g};
+    const struct ask ask = {
+        .shape = gang_shape(t, g), .tag = g, .submit_ns = t->gangs.items[g].row.submit_ns};
     lease_id l;
     *grant = fleet_acquire(s.fleet, s.claimant, &ask, gang_first_state(t, g), &l);
     if (*grant == GRANT_FAILED)
@@ -60,7 +61,8 @@ static bool reclaim(struct training *t, struct waiting *queue)
 {
     uint32_t g = waiting_at(queue, 0);
     const struct place s = place_of(t, g);
-    const struct ask ask = {.shape = gang_shape(t, g), .tag = g};
+    const struct ask ask = {
+        .shape = gang_shape(t, g), .tag = g, .submit_ns = t->gangs.items[g].row.submit_ns};
     t->gangs.items[g].state = GANG_ASSEMBLING;
     lease_id l;
     enum grant grant = fleet_reclaim(s.fleet, s.claimant, &ask, 0, &l);

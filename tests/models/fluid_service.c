@@ -97,7 +97,7 @@ static void service_turn(struct toy *t, simtime_ns now)
     struct fluid *f = t->context;
     for (; f->asked > 0; f->asked--) {
         struct unit *u = spare(f);
-        const struct ask one = {{1, SHAPE_ONE_NODE}, f->order.items[f->n_used], 0};
+        const struct ask one = {.shape = {1, SHAPE_ONE_NODE}, .tag = f->order.items[f->n_used]};
         if (fleet_acquire(f->rig.fleet, t->number, &one, GPU_LOADING, &u->lease) == GRANT_OK)
             engine_schedule(f->rig.engine, u->timer, now + f->plan->reclaim_ns);
         else if (fleet_reclaim(f->rig.fleet, t->number, &one, 0, &u->lease) != GRANT_OK)

@@ -36,7 +36,7 @@ static void taker_schedule(void *self, simtime_ns now)
     struct fleet *f = t->world->fleet;
     for (; t->started < t->next; t->started++) {
         uint32_t tag = (uint32_t)t->started;
-        const struct ask ask = {{t->world->plan->takes[tag].gpus, SHAPE_ANY}, tag, 0};
+        const struct ask ask = {.shape = {t->world->plan->takes[tag].gpus, SHAPE_ANY}, .tag = tag};
         lease_id l;
         if (fleet_acquire(f, t->claimant, &ask, GPU_HELD_IDLE, &l) == GRANT_OK)
             take_begins(t, tag, l, now);

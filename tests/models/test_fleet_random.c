@@ -222,8 +222,10 @@ static void check_quota(const struct world *w)
         return;
     for (uint32_t i = 0; i < f->claimants.n; i++) {
         const struct claimant *c = &f->claimants.items[i];
-        cr_assert_leq(c->usage, c->quota.ceiling_gpus);
-        kept += c->unlent > c->standing ? c->unlent - c->standing : 0;
+        cr_assert_leq(quota_count(f, i, QUOTA_USAGE), c->quota.ceiling_gpus);
+        uint32_t unlent = f->tree.items[quota_node(f, i)].unlent;
+        uint32_t standing = quota_count(f, i, QUOTA_STANDING);
+        kept += unlent > standing ? unlent - standing : 0;
     }
     cr_assert_geq(there, kept);
 }

@@ -31,16 +31,33 @@ void rig_check(void *rig)
         cr_assert_fail("the fleet is not consistent");
 }
 
+static void rig_open(struct rig *r, const struct fleet_plan *plan, uint64_t seed)
+{
+    memset(r, 0, sizeof *r);
+    r->engine = engine_new();
+    r->ledger = ledger_new(TOY_MAX + 1, fleet_plan_gpus(plan), 0, SIM_DAY, SIM_HOUR);
+    r->fleet = fleet_new(plan, r->engine, r->ledger, seed, 0);
+    cr_assert(r->engine && r->ledger && r->fleet);
+    engine_check_set(r->engine, rig_check, r);
+}
+
 void rig_init_groups(struct rig *r, const struct node_group *groups, size_t n,
                      const struct reclaim_plan *reclaim, uint64_t seed)
 {
     const struct fleet_plan plan = {.groups = groups, .n_groups = n, .reclaim = *reclaim};
-    memset(r, 0, sizeof *r);
-    r->engine = engine_new();
-    r->ledger = ledger_new(TOY_MAX + 1, fleet_plan_gpus(&plan), 0, SIM_DAY, SIM_HOUR);
-    r->fleet = fleet_new(&plan, r->engine, r->ledger, seed, 0);
-    cr_assert(r->engine && r->ledger && r->fleet);
-    engine_check_set(r->engine, rig_check, r);
+    rig_open(r, &plan, seed);
+}
+
+void rig_init_cohorts(struct rig *r, const struct node_group *groups, size_t n,
+                      const struct reclaim_plan *reclaim, const struct cohort *cohorts,
+                      size_t n_cohorts)
+{
+    const struct fleet_plan plan = {.groups = groups,
+                                    .n_groups = n,
+                                    .reclaim = *reclaim,
+                                    .cohorts = cohorts,
+                                    .n_cohorts = n_cohorts};
+    rig_open(r, &plan, 1);
 }
 
 void rig_init(struct rig *r, const struct rig_plan *plan)
