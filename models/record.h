@@ -1,4 +1,5 @@
-/* The records that drive a run: requests, jobs, and the tables that hold a recorded trace.
+/* The records that drive a run: requests, jobs, supply, prices, and the tables that hold a recorded
+ * trace.
  *
  * Readers in traces/ produce them, sources in models/ replay them. Times count from the trace's
  * own zero, which is its first record unless the reader says otherwise. */
@@ -57,6 +58,39 @@ struct job_trace {
     struct job *rows; /* owned by the arena that read it */
     size_t n;
     simtime_ns span_ns; /* last submit - first submit */
+};
+
+/* Sentinel: only how many nodes are up is known, not which. */
+#define SUPPLY_ANY_NODE UINT32_MAX
+
+/* A change of what is up. */
+struct supply_event {
+    simtime_ns at_ns;
+    uint32_t node;     /* below nodes of its trace, or SUPPLY_ANY_NODE in all rows of it */
+    int32_t change;    /* +1 or -1 of that node; else how many more or fewer are up; never 0 */
+    const char *cause; /* of a fault; "" when unknown; arena */
+};
+
+/* A recorded history of nodes that come and go or break and are repaired, in order of time. */
+struct supply_trace {
+    struct supply_event *rows; /* owned by the arena that read it; may be empty */
+    size_t n;
+    uint32_t nodes;       /* that it has; the most at once where it counts */
+    uint32_t up_at_start; /* before the first row: the nodes below this number */
+    simtime_ns span_ns;   /* from time 0 to the end of the recording */
+};
+
+/* A price from its time on, until the next one. */
+struct price_step {
+    simtime_ns at_ns;
+    double usd_per_gpu_h;
+};
+
+/* A recorded price, in ascending order of time; rows[0].at_ns is 0. */
+struct price_trace {
+    struct price_step *rows; /* owned by the arena that read it; at least one */
+    size_t n;
+    simtime_ns span_ns; /* from time 0 to the end of the recording */
 };
 
 #endif
