@@ -198,6 +198,27 @@ Test(data, helios_example_in_its_own_columns)
     fixture_fini(&f);
 }
 
+Test(data, philly_as_measured)
+{
+    struct fixture f;
+    fixture_init(&f, "philly");
+    f.spec.path = DATA("philly/philly.csv.gz");
+    fixture_read(&f);
+    fixture_expect_ok(&f);
+    fixture_expect_balance(&f);
+    const struct trace_report *r = &f.report;
+    cr_assert_eq(r->rows_read, 82247);
+    cr_assert_eq(r->rows_kept, 82247);
+    NEAR((double)r->inversions / 82247, 0.55, 0.005);
+    NEAR(r->gpu_hours, 978078, 0.5);
+    cr_assert_eq(r->n_tenants, 15);
+    NEAR(r->duration_s.mean, 13136, 0.5);
+    expect_quantiles(&r->duration_s, (double[]){1144, 11265, 254758, 4628226});
+    NEAR(r->peak_to_mean, 33, 0.5);
+    cr_assert(fixture_noted(&f, "blank lines: 1"));
+    fixture_fini(&f);
+}
+
 Test(data, philly_excerpt_as_measured)
 {
     struct fixture f;
