@@ -10,7 +10,10 @@ static const char *pool_fault(const struct fleet_plan *f)
             return "a node holds 1 to 64 GPUs";
     if (!dist_valid(&f->reclaim.teardown) || !dist_valid(&f->reclaim.scrub))
         return "a reclaim stage has no valid length";
-    return NULL;
+    uint32_t nodes = 0;
+    for (size_t i = 0; i < f->n_groups; i++)
+        nodes += f->groups[i].nodes;
+    return supply_fault(&f->supply, nodes);
 }
 
 static const char *quota_fault(const struct quota *q, uint64_t gpus, uint64_t *floors)

@@ -26,7 +26,10 @@ struct queue_results {
 struct pool_results {
     u128 *ledger;       /* owned */
     uint64_t *timeline; /* owned */
+    double *cost_usd;   /* owned; of each account: models/capacity/supply.h */
+    double mean_price_usd_per_gpu_h;
     uint32_t gpus;
+    struct supply_totals supply;
 };
 
 /* Accounts are indexed owner * GPU_STATES + state; owner 0 is nobody, claimant i is i + 1. */
@@ -39,6 +42,7 @@ struct run_results {
     struct pool_results *pools; /* owned */
     uint32_t n_pools;
     u128 *ledger;                     /* owned; share-ns [n_owners * GPU_STATES], of all pools */
+    double *cost_usd;                 /* owned; [n_owners * GPU_STATES], of all pools */
     uint64_t *timeline;               /* owned; share-ns [n_timeline][n_owners * GPU_STATES] */
     struct service_results *services; /* owned */
     struct queue_results *queues;     /* owned */

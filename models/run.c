@@ -14,9 +14,10 @@ struct run {
     const struct plan *plan;
     const struct run_hooks *hooks;
     struct engine *engine;
-    struct pool pools[POOLS_MAX]; /* owned */
-    struct service **services;    /* owned; in plan order, claimants 0.. */
-    struct training **queues;     /* owned; in plan order, claimants after the services */
+    struct pool pools[POOLS_MAX];       /* owned */
+    struct supply *supplies[POOLS_MAX]; /* owned; of each pool */
+    struct service **services;          /* owned; in plan order, claimants 0.. */
+    struct training **queues;           /* owned; in plan order, claimants after the services */
     struct {
         struct job_row *items;
         size_t n, capacity;
@@ -89,7 +90,9 @@ static enum hr_err build_pool(struct run *r, size_t i, uint32_t replication)
         const struct fleet_trace trace = {r->hooks->self, r->hooks->change};
         fleet_trace_set(pool->fleet, &trace);
     }
-    return HR_OK;
+    r->supplies[i] = supply_new(&p->pools[i], r->engine, pool, (uint32_t)plan_claimants(p) + 1,
+                                p->seed, replication, p->warmup_ns);
+    return r->supplies[i] ? HR_OK : HR_NOMEM;
 }
 
 static enum hr_err build(struct run *r, uint32_t replication)
@@ -117,6 +120,7 @@ static void run_fini(struct run *r)
     free(r->services);
     free(r->queues);
     for (size_t i = 0; i < r->plan->n_pools; i++) {
+        supply_free(r->supplies[i]);
         fleet_free(r->pools[i].fleet);
         ledger_free(r->pools[i].ledger);
     }
@@ -130,11 +134,14 @@ static int32_t priority(const struct run *r, size_t service)
     return r->plan->services[service].pools[0].quota.priority;
 }
 
-/* Services take their first replicas in order of priority, ties by number. */
+/* The nodes that are there from the start; on them services take their first replicas in order of
+ * priority, ties by number. */
 static enum hr_err start(struct run *r)
 {
     const struct plan *p = r->plan;
     int64_t below = INT64_MAX;
+    for (size_t i = 0; i < p->n_pools; i++)
+        supply_start(r->supplies[i]);
     for (size_t started = 0; started < p->n_services;) {
         int64_t best = INT64_MIN;
         for (size_t i = 0; i < p->n_services; i++)
@@ -195,26 +202,33 @@ static enum hr_err finish(struct run *r)
     for (size_t i = 0; i < p->n_queues; i++)
         TRY(training_finish(r->queues[i], p->horizon_ns));
     check_pools(r, p->horizon_ns);
+    for (size_t i = 0; i < p->n_pools; i++)
+        supply_settle(r->supplies[i], p->horizon_ns);
     return r->jobs_failed ? HR_NOMEM : HR_OK;
 }
 
 /* ---- results ---- */
 
 /* One pool's accounts, and added to those of the run. */
-static enum hr_err copy_pool(const struct pool *pool, struct run_results *out,
-                             struct pool_results *to)
+static enum hr_err copy_pool(const struct pool *pool, const struct supply *supply,
+                             struct run_results *out, struct pool_results *to)
 {
     size_t accounts = (size_t)out->n_owners * GPU_STATES;
     to->gpus = fleet_gpus(pool->fleet);
     to->ledger = calloc(accounts, sizeof *to->ledger);
     to->timeline = calloc(out->n_timeline * accounts, sizeof *to->timeline);
-    if (!to->ledger || !to->timeline)
+    to->cost_usd = calloc(accounts, sizeof *to->cost_usd);
+    if (!to->ledger || !to->timeline || !to->cost_usd)
         return HR_NOMEM;
+    to->mean_price_usd_per_gpu_h = supply_mean_price(supply);
+    to->supply = *supply_totals(supply);
     for (uint32_t owner = 0; owner < out->n_owners; owner++)
         for (unsigned s = 0; s < GPU_STATES; s++) {
             size_t a = results_account(owner, s);
             to->ledger[a] = ledger_total(pool->ledger, owner, s);
             out->ledger[a] += to->ledger[a];
+            to->cost_usd[a] = supply_cost_usd(supply, owner, s);
+            out->cost_usd[a] += to->cost_usd[a];
             for (size_t w = 0; w < out->n_timeline; w++) {
                 uint64_t ns = ledger_window(pool->ledger, w, owner, s);
                 to->timeline[w * accounts + a] = ns;
@@ -231,10 +245,12 @@ static enum hr_err copy_ledgers(const struct run *r, struct run_results *out)
     out->pools = calloc(n, sizeof *out->pools);
     out->ledger = calloc(accounts, sizeof *out->ledger);
     out->timeline = calloc(out->n_timeline * accounts, sizeof *out->timeline);
-    if (!out->pools || !out->ledger || !out->timeline)
+    out->cost_usd = calloc(accounts, sizeof *out->cost_usd);
+    if (!out->pools || !out->ledger || !out->timeline || !out->cost_usd)
         return HR_NOMEM;
     for (; out->n_pools < n; out->n_pools++)
-        TRY(copy_pool(&r->pools[out->n_pools], out, &out->pools[out->n_pools]));
+        TRY(copy_pool(&r->pools[out->n_pools], r->supplies[out->n_pools], out,
+                      &out->pools[out->n_pools]));
     return HR_OK;
 }
 

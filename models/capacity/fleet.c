@@ -152,6 +152,11 @@ void fleet_trace_set(struct fleet *f, const struct fleet_trace *t)
     f->trace = *t;
 }
 
+void fleet_watch_set(struct fleet *f, const struct fleet_watch *w)
+{
+    f->watch = *w;
+}
+
 enum hr_err fleet_claimant_add(struct fleet *f, const char *name, const struct quota *q,
                                const struct claimant_ops *ops, uint32_t *claimant)
 {
@@ -203,6 +208,8 @@ enum grant fleet_acquire(struct fleet *f, uint32_t claimant, const struct ask *a
 {
     const struct shape *shape = &ask->shape;
     enum grant would = fleet_would(f, claimant, shape);
+    if ((would == GRANT_ROOM || would == GRANT_SHAPE) && f->watch.refused)
+        f->watch.refused(f->watch.self, shape->gpus);
     if (would != GRANT_OK)
         return would;
     uint32_t slot;

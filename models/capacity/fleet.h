@@ -31,6 +31,7 @@
 #define HEADROOM_MODELS_CAPACITY_FLEET_H
 
 #include "models/capacity/ledger.h"
+#include "models/capacity/supply.h"
 #include "sim/dist.h"
 #include "sim/engine.h"
 #include "sim/err.h"
@@ -159,6 +160,7 @@ struct fleet_plan {
     const struct cohort *cohorts; /* not owned */
     size_t n_cohorts;
     double price_usd_per_gpu_h; /* of what is supplied */
+    struct supply_plan supply;
 };
 
 uint32_t fleet_plan_gpus(const struct fleet_plan *p);
@@ -236,6 +238,16 @@ struct claimant_ops {
     /* An assembling lease had or awaited GPUs of a node that is out now: the fleet gives it up
      * when this returns. NULL: never reclaims where nodes fail. */
     void (*withdrawn)(void *self, lease_id l, simtime_ns now);
+    /* When a held lease ends by itself or, with save, has its next complete save if that is
+     * earlier; SIM_NEVER: unknown. NULL: it can be stopped at any time. */
+    simtime_ns (*next_stop)(void *self, lease_id l, bool save, simtime_ns now);
+};
+
+/* What the supply of the pool hears of. */
+struct fleet_watch {
+    void *self;
+    void (*refused)(void *self, uint32_t gpus); /* a start, for want of room or of its shape */
+    void (*emptied)(void *self, uint32_t node); /* no lease holds any of it now */
 };
 
 /* Called at every change of a lease's state. */
@@ -251,6 +263,7 @@ struct fleet *fleet_new(const struct fleet_plan *plan, struct engine *engine, st
                         uint64_t seed, uint32_t replication);
 void fleet_free(struct fleet *f);
 void fleet_trace_set(struct fleet *f, const struct fleet_trace *t);
+void fleet_watch_set(struct fleet *f, const struct fleet_watch *w);
 
 /* Claimants are numbered from 0 in the order added, before the run starts. name keys its streams.
  */
@@ -328,6 +341,14 @@ uint32_t fleet_spares(const struct fleet *f);
 /* Gives a held lease as many GPUs of a hot spare as it has lost with a node: the lowest-numbered
  * spare that is large enough, which is open then. False: there is none. */
 bool fleet_replace(struct fleet *f, lease_id l, uint32_t *node);
+
+/* Evicts one held lease with this grace, whether its claimant would let it go or not. */
+void fleet_evict(struct fleet *f, lease_id l, simtime_ns grace_ns);
+
+/* What the claimant of a held lease says of its next stop; now when it can stop at any time. */
+simtime_ns fleet_next_stop(const struct fleet *f, lease_id l, bool save);
+
+uint32_t fleet_node_free(const struct fleet *f, uint32_t node); /* of an open node */
 
 /* A lease on the node that is held, after the lease `after` (LEASE_NONE: the first); LEASE_NONE:
  * no more. By slot: in no particular order. */

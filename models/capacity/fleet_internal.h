@@ -189,6 +189,7 @@ struct fleet {
     uint64_t seed;
     uint32_t replication;
     struct fleet_trace trace;
+    struct fleet_watch watch; /* refused NULL: nobody watches */
     struct arena arena;
     struct nodes nodes;
 

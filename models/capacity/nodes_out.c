@@ -54,6 +54,18 @@ uint32_t fleet_spares(const struct fleet *f)
     return f->n_spares;
 }
 
+uint32_t fleet_node_free(const struct fleet *f, uint32_t node)
+{
+    return f->nodes.free_count[node];
+}
+
+simtime_ns fleet_next_stop(const struct fleet *f, lease_id l, bool save)
+{
+    const struct lease *lease = &f->leases.items[lease_slot(f, l)];
+    const struct claimant_ops *ops = &f->claimants.items[lease->claimant].ops;
+    return ops->next_stop ? ops->next_stop(ops->self, l, save, fleet_now(f)) : fleet_now(f);
+}
+
 static struct part *part_on(const struct lease *l, uint32_t node)
 {
     for (size_t i = 0; i < l->parts.n; i++)
@@ -91,6 +103,10 @@ void nodes_out_return(struct fleet *f, uint32_t node, uint64_t mask)
         keep_out(f, node, mask);
     else if (mask)
         nodes_give(&f->nodes, node, mask);
+    uint32_t size = f->nodes.size[node];
+    if (mask && f->watch.emptied &&
+        (f->out_mask[node] == mask_full(size) || f->nodes.free_count[node] == size))
+        f->watch.emptied(f->watch.self, node);
 }
 
 static void unspare(struct fleet *f, uint32_t node)
@@ -147,6 +163,14 @@ static void withdraw_all(struct fleet *f, uint32_t node)
         ops->withdrawn(ops->self, id, fleet_now(f));
         fleet_abandon(f, id);
     }
+}
+
+void fleet_evict(struct fleet *f, lease_id l, simtime_ns grace_ns)
+{
+    uint32_t slot = lease_slot(f, l);
+    const struct claimant_ops *ops = &f->claimants.items[f->leases.items[slot].claimant].ops;
+    ops->evict(ops->self, l, fleet_now(f), grace_ns);
+    assert(f->leases.items[slot].phase != LEASE_HELD);
 }
 
 void fleet_node_drain(struct fleet *f, uint32_t node, simtime_ns grace_ns)

@@ -139,6 +139,18 @@ simtime_ns gang_estimate(const struct training *t, uint32_t g)
     return length(t, gang, left(gang));
 }
 
+simtime_ns gang_next_stop(const struct training *t, uint32_t g, bool save, simtime_ns now)
+{
+    const struct gang *gang = &t->gangs.items[g];
+    simtime_ns end = sim_time_add(gang->since_ns, length(t, gang, left(gang)));
+    if (!save || gang->interval_ns == 0 || gang->interval_ns == SIM_NEVER)
+        return end;
+    uint64_t saves = progress(t, gang, now).saves + 1;
+    simtime_ns period = sim_time_add(gang->interval_ns, t->plan->checkpoint.stall_ns);
+    simtime_ns saved = gang->since_ns + restore(gang) + saves * period;
+    return saved < end ? saved : end;
+}
+
 enum gpu_state gang_first_state(const struct training *t, uint32_t g)
 {
     return restore(&t->gangs.items[g]) > 0 ? GPU_RESTORING : GPU_TRAINING;

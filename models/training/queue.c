@@ -73,6 +73,12 @@ static void withdrawn(void *self, lease_id l, simtime_ns now)
     gang_withdrawn(s->training, fleet_lease_tag(fleet_of(s), l), now);
 }
 
+static simtime_ns next_stop(void *self, lease_id l, bool save, simtime_ns now)
+{
+    const struct seat *s = self;
+    return gang_next_stop(s->training, fleet_lease_tag(fleet_of(s), l), save, now);
+}
+
 /* ---- building, the end of the run ---- */
 
 /* In a pool that it does not list its quota is nothing. The first tenant's pass serves all. */
@@ -96,6 +102,7 @@ static enum hr_err join_pools(struct training *t, uint32_t number)
             .released = released,
             .failed = failed,
             .withdrawn = withdrawn,
+            .next_stop = next_stop,
         };
         TRY(fleet_claimant_add(t->pools[i].fleet, plan->name, &quotas[i], &ops, &tenant->claimant));
     }

@@ -151,6 +151,10 @@ enum gpu_state gang_first_state(const struct training *t, uint32_t g);
 void gang_evict(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace_ns);
 void gang_fail(struct training *t, uint32_t g, simtime_ns now);      /* a node of it is gone */
 void gang_withdrawn(struct training *t, uint32_t g, simtime_ns now); /* assembling no more */
+/* When a running gang ends undisturbed or, with save, has its next complete save if that is
+ * earlier.
+ */
+simtime_ns gang_next_stop(const struct training *t, uint32_t g, bool save, simtime_ns now);
 void gang_released(struct training *t, uint32_t g, simtime_ns now);
 uint64_t gang_loss(const struct training *t, uint32_t g, simtime_ns now);
 
