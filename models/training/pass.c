@@ -5,7 +5,8 @@
  * jobs, then the next BACKLOG_DEPTH gangs of the backlog are tried in order: one starts if it fits
  * now and either ends by the reservation or uses only GPUs that the head leaves. Reservations count
  * GPUs; whether a gang fits by shape is decided by the fleet when it starts. A pass that started
- * nothing is not repeated before the free GPUs, the usage or the gangs of this queue change.
+ * nothing is not repeated before the free or coming GPUs, the usage or the gangs of this queue
+ * change.
  *
  * BACKFILL_DEPTH is the number of jobs that Slurm's main scheduling logic looks at by default
  * (default_queue_depth, slurm.conf). The backlog holds at most BACKLOG_DEPTH gangs that have never
@@ -143,16 +144,19 @@ static void backfill(struct training *t, const struct waiting *head, simtime_ns 
 {
     uint32_t g = waiting_at(head, 0);
     const struct place at = place_of(t, g);
-    uint32_t free = fleet_free_gpus(at.fleet), usage = fleet_usage(at.fleet, at.claimant);
-    struct blocked *seen = &t->blocked;
-    if (seen->known && seen->free_gpus == free && seen->usage == usage)
+    const struct blocked now_is = {true, fleet_free_gpus(at.fleet), fleet_coming_gpus(at.fleet),
+                                   fleet_usage(at.fleet, at.claimant)};
+    const struct blocked *seen = &t->blocked;
+    if (seen->known && seen->free_gpus == now_is.free_gpus &&
+        seen->coming_gpus == now_is.coming_gpus && seen->usage == now_is.usage)
         return;
     uint32_t need = t->gangs.items[g].row.gpus;
     struct backfill b = {.now = now, .at = at, .available = available(&at)};
     b.head = reservation_make(&t->ends, now, b.available, available_soon(t, &at), need);
     backfill_from(t, &t->jobs, head == &t->jobs, BACKFILL_DEPTH, &b);
     backfill_from(t, &t->behind, head == &t->behind, BACKLOG_DEPTH, &b);
-    *seen = (struct blocked){true, fleet_free_gpus(at.fleet), fleet_usage(at.fleet, at.claimant)};
+    t->blocked = (struct blocked){true, fleet_free_gpus(at.fleet), fleet_coming_gpus(at.fleet),
+                                  fleet_usage(at.fleet, at.claimant)};
 }
 
 /* ---- the pass ---- */
@@ -166,7 +170,7 @@ void pass_run(void *self, simtime_ns now)
         if (acquire(t, head, 0, now, &grant))
             continue;
         assert(grant != GRANT_NEVER); /* refused at submit */
-        if ((grant == GRANT_ROOM || grant == GRANT_SHAPE) && reclaim(t, head))
+        if (grant != GRANT_FAILED && reclaim(t, head)) /* also GPUs that others do not lend */
             continue;
         if (t->plan->backfill == BACKFILL_EASY)
             backfill(t, head, now);

@@ -56,6 +56,7 @@ static void released(void *self, lease_id l, simtime_ns now)
     const struct seat *s = self;
     struct training *t = s->training;
     uint32_t g = fleet_lease_tag(fleet_of(s), l);
+    t->blocked.known = false; /* its tenant is charged with less */
     if (t->gangs.items[g].lease == l && t->gangs.items[g].pool == s->pool)
         gang_released(t, g, now);
 }

@@ -48,7 +48,7 @@ struct gang {
 /* What a pass that could not start anything has seen: until it changes none can. */
 struct blocked {
     bool known;
-    uint32_t free_gpus, usage;
+    uint32_t free_gpus, coming_gpus, usage;
 };
 
 /* A tenant as a claimant of one pool. */

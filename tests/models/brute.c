@@ -1,0 +1,247 @@
+/* Time, and the life of a job. */
+#include "brute_internal.h"
+
+#include <stdlib.h>
+
+static void want_pass(struct brute *b)
+{
+    simtime_ns at = b->now == b->passed_at ? b->now + 1 : b->now;
+    b->pass_at = at < b->pass_at ? at : b->pass_at;
+}
+
+static void note(struct brute *b, const struct lease_of *l, bool stop)
+{
+    if (b->out->n_log == BRUTE_LOG) {
+        b->full = true;
+        return;
+    }
+    b->out->log[b->out->n_log++] = (struct brute_event){b->now, l->tenant, l->gpus, stop};
+}
+
+/* ---- checkpoints, one after another ---- */
+
+/* A segment of a job after so long; with SIM_NEVER its length is what it has taken at the end. */
+static struct comb walk(const struct brute *b, size_t job, simtime_ns elapsed, simtime_ns *length)
+{
+    const struct brute_case *c = b->c;
+    struct comb comb = {0, 0, 0};
+    simtime_ns t = b->jobs[job].restore_ns, saved_at = t;
+    simtime_ns left = c->jobs[job].work_ns - b->jobs[job].done_ns;
+    while (left > 0) {
+        simtime_ns piece = left <= c->interval_ns ? left : c->interval_ns;
+        bool saves = piece < left || c->final_save;
+        if (elapsed < t + piece) {
+            comb.work += elapsed > t ? elapsed - t : 0;
+            comb.lost = elapsed > saved_at ? elapsed - saved_at : 0;
+            return comb;
+        }
+        t += piece;
+        comb.work += piece;
+        left -= piece;
+        if (saves && elapsed < t + c->stall_ns) {
+            comb.lost = elapsed - saved_at;
+            return comb;
+        }
+        if (saves) {
+            t += c->stall_ns;
+            saved_at = t;
+            comb.kept = comb.work;
+        }
+    }
+    *length = t;
+    return comb;
+}
+
+struct comb comb_at(const struct brute *b, size_t job, simtime_ns elapsed)
+{
+    simtime_ns length;
+    return walk(b, job, elapsed, &length);
+}
+
+simtime_ns segment_length(const struct brute *b, size_t job)
+{
+    simtime_ns length = 0;
+    walk(b, job, SIM_NEVER, &length);
+    return b->c->jobs[job].work_ns == b->jobs[job].done_ns ? b->jobs[job].restore_ns : length;
+}
+
+bool saves_on_notice(const struct brute *b)
+{
+    return b->c->save_on_notice && b->c->notice_save_ns <= b->c->grace_ns;
+}
+
+/* ---- start, stop ---- */
+
+void start_job(struct brute *b, size_t job, size_t lease)
+{
+    struct job_state *s = &b->jobs[job];
+    struct brute_fate *f = &b->out->fates[job];
+    s->phase = RUNNING;
+    s->lease = lease;
+    s->since_ns = b->now;
+    b->leases[lease].state = HELD;
+    b->leases[lease].since_ns = b->now;
+    f->first_start_ns = f->first_start_ns == SIM_NEVER ? b->now : f->first_start_ns;
+    note(b, &b->leases[lease], false);
+}
+
+static void stop_lease(struct brute *b, size_t lease, simtime_ns at)
+{
+    struct lease_of *l = &b->leases[lease];
+    l->state = DRAINING;
+    l->released_ns = at + b->c->teardown_ns;
+    l->clean_ns = l->released_ns + b->c->scrub_ns;
+    note(b, l, true);
+}
+
+void evict(struct brute *b, size_t lease)
+{
+    size_t job = b->leases[lease].job;
+    struct job_state *s = &b->jobs[job];
+    struct brute_fate *f = &b->out->fates[job];
+    struct comb comb = comb_at(b, job, b->now - s->since_ns);
+    bool saved = saves_on_notice(b);
+    simtime_ns stop = b->now + (saved ? b->c->notice_save_ns : b->c->grace_ns);
+    s->done_ns += saved ? comb.work : comb.kept;
+    f->lost_ns += saved ? 0 : comb.lost;
+    f->preemptions++;
+    b->out->evictions++;
+    s->phase = STOPPING;
+    if (s->done_ns == b->c->jobs[job].work_ns) { /* the save on notice is its final save */
+        s->phase = OVER;
+        f->end_ns = stop;
+    }
+    stop_lease(b, lease, stop);
+}
+
+static void finish(struct brute *b, size_t job)
+{
+    b->jobs[job].phase = OVER;
+    b->out->fates[job].end_ns = b->now;
+    stop_lease(b, b->jobs[job].lease, b->now);
+    want_pass(b);
+}
+
+/* ---- what is over at an instant ---- */
+
+static void hand_out(struct brute *b, struct lease_of *from)
+{
+    for (uint32_t node = 0; node < b->c->nodes; node++)
+        for (size_t i = 0; i < b->n_leases; i++) {
+            struct lease_of *l = &b->leases[i];
+            uint32_t n = l->wants[node] < from->on[node] ? l->wants[node] : from->on[node];
+            if (l->state != GROWING)
+                continue;
+            l->wants[node] -= n;
+            l->on[node] += n;
+            from->on[node] -= n;
+        }
+    from->state = GONE;
+}
+
+static bool complete(const struct lease_of *l)
+{
+    uint32_t wants = 0;
+    for (uint32_t node = 0; node < BRUTE_NODES; node++)
+        wants += l->wants[node];
+    return wants == 0;
+}
+
+static bool lease_over(struct brute *b, size_t i)
+{
+    struct lease_of *l = &b->leases[i];
+    struct job_state *s = &b->jobs[l->job];
+    if (l->state == GROWING && complete(l)) {
+        start_job(b, l->job, i);
+    } else if (l->state == HELD && b->now >= s->since_ns + segment_length(b, l->job)) {
+        finish(b, l->job);
+    } else if (l->state == DRAINING && b->now >= l->released_ns) {
+        l->state = SCRUBBING;
+        if (s->phase == STOPPING && s->lease == i) {
+            s->phase = WAITING;
+            s->restore_ns = b->c->load_ns + b->c->init_ns;
+        }
+        want_pass(b);
+    } else if (l->state == SCRUBBING && b->now >= l->clean_ns) {
+        hand_out(b, l);
+        want_pass(b);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void settle(struct brute *b)
+{
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t i = 0; i < b->n_leases; i++)
+            again = lease_over(b, i) || again;
+    }
+}
+
+static void submit(struct brute *b)
+{
+    for (size_t j = 0; j < b->c->n_jobs; j++)
+        if (b->jobs[j].phase == FUTURE && b->c->jobs[j].submit_ns <= b->now) {
+            bool never = never_fits(b, &b->c->jobs[j]);
+            b->jobs[j].phase = never ? OVER : WAITING;
+            b->out->fates[j].refused = never;
+            if (!never)
+                want_pass(b);
+        }
+}
+
+/* ---- time ---- */
+
+static void sooner(simtime_ns *next, simtime_ns t)
+{
+    *next = t < *next ? t : *next;
+}
+
+static simtime_ns next_instant(const struct brute *b)
+{
+    simtime_ns next = b->pass_at;
+    for (size_t j = 0; j < b->c->n_jobs; j++)
+        if (b->jobs[j].phase == FUTURE)
+            sooner(&next, b->c->jobs[j].submit_ns);
+    for (size_t i = 0; i < b->n_leases; i++) {
+        const struct lease_of *l = &b->leases[i];
+        if (l->state == HELD)
+            sooner(&next, b->jobs[l->job].since_ns + segment_length(b, l->job));
+        if (l->state == DRAINING)
+            sooner(&next, l->released_ns);
+        if (l->state == SCRUBBING)
+            sooner(&next, l->clean_ns);
+    }
+    return next;
+}
+
+bool brute_run(const struct brute_case *c, struct brute_result *out)
+{
+    struct brute *b = calloc(1, sizeof *b);
+    if (!b)
+        return false;
+    *out = (struct brute_result){0};
+    b->c = c;
+    b->out = out;
+    b->pass_at = b->passed_at = SIM_NEVER;
+    for (size_t j = 0; j < c->n_jobs; j++)
+        out->fates[j].first_start_ns = out->fates[j].end_ns = SIM_NEVER;
+    for (b->now = next_instant(b); b->now < c->end_ns && !b->full; b->now = next_instant(b)) {
+        settle(b);
+        submit(b);
+        if (b->pass_at <= b->now) {
+            b->pass_at = SIM_NEVER;
+            pass(b);
+            b->passed_at = b->now;
+            settle(b);
+        }
+    }
+    bool ok = !b->full;
+    for (size_t j = 0; j < c->n_jobs; j++) /* an end that the run does not reach */
+        if (out->fates[j].end_ns >= c->end_ns)
+            out->fates[j].end_ns = SIM_NEVER;
+    free(b);
+    return ok;
+}

@@ -1,0 +1,100 @@
+/* A brute-force scheduler: a slow, obvious reference for the training queue and the fleet.
+ *
+ * It knows nothing of the engine. Time goes from one instant at which something happens to the
+ * next; everything is counted anew from the list of leases whenever it is asked for. Fleets of up
+ * to 4 nodes, up to 8 jobs. Its rules, from the documents of the project (models/README.md, and the
+ * semantics that it states):
+ *
+ * Instants. First what is over: work, teardowns, scrubs; complete starts are granted. Then
+ * submissions. Then, if a submission, a stop or the end of a stage asked for it, one scheduling
+ * pass; what it ends at once follows, and a pass that is then asked for comes a nanosecond later.
+ *
+ * Pass. Queues in order of their first tenant's priority, highest first, then number. A queue tries
+ * its waiting jobs in its order; one that does not start, neither from free GPUs nor by reclaim, is
+ * the blocked head: see enum backfill_kind for what may start behind it.
+ *
+ * Start. A tenant may have g GPUs more while usage + g <= ceiling (usage: held, assembling,
+ * draining), taking no free GPU that another tenant's unlent floor needs: of F free GPUs F - sum of
+ * max(0, unlent_j - tied_j), of free and coming ones as much less max(0, unlent_j - standing_j)
+ * (standing: held and assembling; tied: usage and what is being scrubbed). One node: the one with
+ * fewest free GPUs that suffice. More: wholly free nodes by number, none larger than what is left,
+ * and one best-fit remainder; where these are not to be had any GPUs, fullest nodes first. Ties:
+ * lowest node.
+ *
+ * Reclaim. While usage + g <= floor by reclaim_within_cohort, beyond it by borrow_within_cohort:
+ * from preemptible leases of tenants above their floor (and of lower priority), tested before each
+ * eviction. Victims: greedily in the order of the rule until there is enough, then walked back and
+ * the unnecessary ones dropped; one victim that suffices alone is a set, too (but not by
+ * lowest-priority); the cheapest set wins. Within one node only what is on the node counts, and the
+ * nodes compete. least-work-lost      order: loss, lease; cost: loss, then GPUs beyond the need
+ *   least-over-reclaim   order: GPUs, loss, lease; cost: GPUs beyond the need, then loss
+ *   youngest             order: latest start, lease; cost: latest oldest start, then GPUs beyond
+ *   lowest-priority      order: priority, latest start, lease; cost: highest priority in it, then
+ *                        latest oldest start
+ * The first two look for the cheapest set of all where one rule of greedy choice does not give it;
+ * they have one right answer where all gangs are of one size and within a node.
+ * Ties: the set with the lowest lease, the lowest node. Where free and coming GPUs suffice nobody
+ * is evicted. What comes clean goes to the oldest start that waits for it on that node.
+ *
+ * Eviction. With save on notice and a save that fits the grace the job stops after the save and
+ * keeps its work; else it takes the whole grace and loses what it did since its last complete save.
+ * Teardown (still charged) and scrub follow; at the end of the teardown the job waits again at its
+ * old place, and restores when it starts. Checkpoints are walked one by one. */
+#ifndef HEADROOM_TESTS_MODELS_BRUTE_H
+#define HEADROOM_TESTS_MODELS_BRUTE_H
+
+#include "models/training/queue.h"
+
+enum { BRUTE_JOBS = 8, BRUTE_NODES = 4, BRUTE_TENANTS = 3, BRUTE_LOG = 4096 };
+
+struct brute_tenant {
+    uint32_t queue; /* tenants of one queue follow one another */
+    struct quota quota;
+};
+
+struct brute_job {
+    simtime_ns submit_ns, work_ns;
+    uint32_t tenant, gpus;
+    int32_t priority;
+    bool preemptible;
+};
+
+struct brute_case {
+    uint32_t nodes, gpus_per_node;
+    enum shape_kind placement;
+    enum victim_rule victims;
+    simtime_ns grace_ns, teardown_ns, scrub_ns;
+    simtime_ns interval_ns, stall_ns, notice_save_ns, load_ns, init_ns;
+    bool save_on_notice, final_save;
+    enum backfill_kind backfill;
+    uint32_t n_queues, n_tenants, n_jobs;
+    struct brute_tenant tenants[BRUTE_TENANTS];
+    struct brute_job jobs[BRUTE_JOBS]; /* by submission */
+    simtime_ns end_ns;
+};
+
+/* What became of a job; SIM_NEVER: not (yet). */
+struct brute_fate {
+    simtime_ns first_start_ns, end_ns, lost_ns;
+    uint32_t preemptions;
+    bool refused;
+};
+
+/* A start of a job, or its eviction or end: GPUs of a tenant at a time. */
+struct brute_event {
+    simtime_ns at_ns;
+    uint32_t tenant, gpus;
+    bool stop;
+};
+
+struct brute_result {
+    struct brute_fate fates[BRUTE_JOBS];
+    struct brute_event log[BRUTE_LOG];
+    size_t n_log;
+    uint32_t reclaims, evictions, backfilled; /* what happened, so that a test can ask for it */
+};
+
+/* False when more happened than there is room for. */
+bool brute_run(const struct brute_case *c, struct brute_result *out);
+
+#endif
