@@ -140,6 +140,7 @@ void fleet_free(struct fleet *f)
     vec_free(&f->claimants);
     vec_free(&f->order);
     vec_free(&f->rows);
+    vec_free(&f->recent);
     vec_free(&f->victims.of);
     vec_free(&f->tree);
     vec_free(&f->expected);
@@ -303,6 +304,11 @@ struct reclaim_row *fleet_lease_reclaim(struct fleet *f, lease_id l)
 {
     uint32_t row = lease_at(f, l)->row;
     return row == NONE ? NULL : &f->rows.items[row];
+}
+
+const struct fleet_churn *fleet_churn(const struct fleet *f)
+{
+    return &f->churn;
 }
 
 const struct reclaim_row *fleet_reclaims(const struct fleet *f, size_t *n)

@@ -149,6 +149,8 @@ struct reclaim_plan {
     simtime_ns grace_ns;  /* longest time a victim may take to stop */
     struct dist teardown; /* per stopping lease */
     struct dist scrub;    /* per stopping lease */
+    bool consolidate;     /* GPUs enough, wrongly placed: small leases move off a node */
+    bool serial;          /* no start evicts while another waits for evicted GPUs */
 };
 
 /* One pool. */
@@ -210,6 +212,17 @@ struct reclaim_row {
     uint32_t gpus_missing;       /* of these, to come from evictions */
     uint32_t gpus_evicted;       /* newly evicted for it */
     uint32_t victims;            /* leases newly evicted for it */
+    bool moves;                  /* these move: there is room for them on other nodes */
+};
+
+/* What reclaim did in all. */
+struct fleet_churn {
+    uint64_t leases;    /* ever held */
+    uint64_t reclaims;  /* starts that evicted */
+    uint64_t evictions; /* leases; moved ones, too */
+    uint64_t moves;     /* of these, by consolidating */
+    uint64_t spared;    /* times that a lease was left alone because it had been evicted a moment
+                           before for a start of at least the same priority */
 };
 
 #define FLEET_KEEP UINT64_MAX
@@ -380,6 +393,7 @@ bool fleet_lease_borrowed(const struct fleet *f, lease_id l);    /* started over
  * when it needed none. Valid until the next fleet call. */
 struct reclaim_row *fleet_lease_reclaim(struct fleet *f, lease_id l);
 const struct reclaim_row *fleet_reclaims(const struct fleet *f, size_t *n);
+const struct fleet_churn *fleet_churn(const struct fleet *f);
 
 /* Each GPU in exactly one lease or free, counts equal to the ledger's, no node over its size. */
 bool fleet_consistent(const struct fleet *f);

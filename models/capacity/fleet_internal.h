@@ -8,6 +8,7 @@
  *   claims     GPUs that are on their way, and the starts that wait for them
  *   victims    which leases to evict: the sets of them that compete
  *   rule       in which order, and what a set costs: the rules
+ *   consolidate  small leases that move off a node
  *   spread     nodes of a start larger than a node, over free and incoming GPUs
  *   reclaim    fleet_reclaim, granting, giving up, the reclaim rows
  *   stop       stopping leases: drain, teardown, scrub
@@ -155,6 +156,7 @@ struct victims {
     uint32_t *chosen; /* the result: candidates */
     uint32_t n_chosen;
     uint32_t node; /* the result for a shape within one node */
+    bool moves;    /* the chosen ones move */
     struct {
         struct borrower *items; /* per claimant */
         size_t n, capacity;
@@ -178,6 +180,17 @@ struct cost {
 /* A cost that adds up: the first counts, then the other. */
 struct sum {
     uint64_t first, then;
+};
+
+/* Passes of one instant are a nanosecond apart: what counts as one. */
+#define MOMENT_NS SIM_US
+
+/* An eviction of this moment: whom, and for a start of which priority. */
+struct eviction {
+    uint32_t claimant, tag;
+    lease_id next; /* the lease that it restarts with has at least this number */
+    simtime_ns at_ns;
+    int32_t priority;
 };
 
 /* ---- the fleet ---- */
@@ -246,6 +259,12 @@ struct fleet {
         struct reclaim_row *items;
         size_t n, capacity;
     } rows;
+    uint32_t n_outstanding; /* assembling leases that have a row */
+    struct {
+        struct eviction *items; /* of this moment, and older ones until the next eviction */
+        size_t n, capacity;
+    } recent;
+    struct fleet_churn churn;
 
     timer_id pass_timer;
     simtime_ns next_pass_ns; /* not before: one pass an instant */
@@ -392,6 +411,15 @@ bool victims_choose(struct fleet *f, const struct taking *t, const struct shape 
                     uint32_t free, uint32_t coming);
 /* The choice is carried out: who has given what. */
 void victims_settle(struct fleet *f);
+
+/* Makes a held lease candidate number to, if it is preemptible and may be evicted now. */
+bool victims_candidate(struct fleet *f, uint32_t slot, const struct taking *t, uint32_t to);
+
+/* ---- consolidate.c ---- */
+
+/* Which leases must move off which node so that a shape within one can be placed there: as
+ * victims_choose. */
+bool consolidate_choose(struct fleet *f, const struct taking *t, const struct shape *shape);
 
 /* ---- spread.c ---- */
 

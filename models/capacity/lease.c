@@ -81,6 +81,7 @@ void lease_hold(struct fleet *f, uint32_t slot, simtime_ns now)
     struct lease *l = &f->leases.items[slot];
     struct claimant *c = &f->claimants.items[l->claimant];
     l->phase = LEASE_HELD;
+    f->churn.leases++;
     l->since = now;
     l->prev = NONE;
     l->next = c->first_held;

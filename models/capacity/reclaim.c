@@ -13,8 +13,19 @@
 
 /* ---- the decision ---- */
 
+/* What was evicted in this moment, for a start of this priority; there is room. */
+static void note_eviction(struct fleet *f, const struct lease *l, int32_t priority)
+{
+    simtime_ns now = fleet_now(f);
+    if (f->recent.n > 0 && f->recent.items[f->recent.n - 1].at_ns + MOMENT_NS < now)
+        f->recent.n = 0;
+    f->recent.items[f->recent.n++] =
+        (struct eviction){l->claimant, l->tag, (lease_id)f->slot_of.n, now, priority};
+    f->churn.evictions++;
+}
+
 /* Tells the victims; each has stopped when its claimant returns. */
-static void evict_chosen(struct fleet *f)
+static void evict_chosen(struct fleet *f, int32_t priority)
 {
     const struct victims *v = &f->victims;
     simtime_ns now = fleet_now(f), grace = f->plan.grace_ns;
@@ -23,6 +34,7 @@ static void evict_chosen(struct fleet *f)
         const struct candidate *c = &v->candidates[v->chosen[i]];
         const struct claimant_ops *ops = &f->claimants.items[c->claimant].ops;
         f->leases.items[c->slot].evicted = true;
+        note_eviction(f, &f->leases.items[c->slot], priority);
         ops->evict(ops->self, c->id, now, grace);
         const struct lease *l = &f->leases.items[c->slot];
         assert(l->id == c->id && l->phase == LEASE_DRAINING && l->stop_ns <= now + grace);
@@ -67,10 +79,12 @@ static void row_add(struct fleet *f, uint32_t slot, simtime_ns detect_ns)
         .gpus = l->gpus,
         .gpus_missing = l->missing,
         .victims = f->victims.n_chosen,
+        .moves = f->victims.moves,
     };
     for (uint32_t i = 0; i < f->victims.n_chosen; i++)
         row.gpus_evicted += f->victims.candidates[f->victims.chosen[i]].gpus;
     l->row = (uint32_t)f->rows.n;
+    f->n_outstanding++;
     f->rows.items[f->rows.n++] = row;
 }
 
@@ -92,7 +106,8 @@ static enum hr_err lease_for(struct fleet *f, uint32_t claimant, const struct as
     uint32_t n = nodes_one_node(&f->nodes, shape) ? 1
                  : shape->gpus < f->nodes.n       ? shape->gpus
                                                   : f->nodes.n;
-    if (!vec_reserve(&f->rows, f->rows.n + 1))
+    if (!vec_reserve(&f->rows, f->rows.n + 1) ||
+        !vec_reserve(&f->recent, f->recent.n + f->victims.n_chosen))
         return HR_NOMEM;
     TRY(lease_new(f, claimant, ask, slot));
     if (claims_reserve(f, *slot, n))
@@ -105,7 +120,9 @@ static enum hr_err lease_for(struct fleet *f, uint32_t claimant, const struct as
 static void assemble(struct fleet *f, uint32_t slot, const struct shape *shape, uint32_t free,
                      simtime_ns detect_ns)
 {
-    evict_chosen(f);
+    evict_chosen(f, f->leases.items[slot].priority);
+    f->churn.reclaims += f->victims.n_chosen > 0;
+    f->churn.moves += f->victims.moves ? f->victims.n_chosen : 0;
     claim_all(f, slot, shape, free);
     if (f->leases.items[slot].missing == 0)
         engine_schedule(f->engine, f->leases.items[slot].timer, fleet_now(f));
@@ -122,17 +139,30 @@ static enum hr_err keep_free(struct fleet *f, uint32_t slot, const struct shape 
     return HR_OK;
 }
 
+/* Whether the start can have what it needs, by moving or by evicting leases or by waiting for what
+ * comes. */
+static bool decide(struct fleet *f, const struct taking *t, const struct shape *shape,
+                   enum grant would, uint32_t free)
+{
+    f->victims.moves =
+        would == GRANT_SHAPE && f->plan.consolidate && consolidate_choose(f, t, shape);
+    bool can =
+        f->victims.moves || (taking_possible(f, t) &&
+                             victims_choose(f, t, shape, free, quota_coming(f, t->claimant, 0)));
+    return can && !(f->plan.serial && f->n_outstanding > 0 && f->victims.n_chosen > 0);
+}
+
 enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct ask *ask,
                          simtime_ns detect_ns, lease_id *out)
 {
     const struct shape *shape = &ask->shape;
     enum grant would = fleet_would(f, claimant, shape);
     const struct taking taking = taking_of(f, claimant, ask);
-    uint32_t free = quota_free(f, claimant), coming = quota_coming(f, claimant, 0), slot;
+    uint32_t free = quota_free(f, claimant), slot;
+    f->victims.n_chosen = 0;
     if (would == GRANT_NEVER)
         return would;
-    if (would != GRANT_OK &&
-        (!taking_possible(f, &taking) || !victims_choose(f, &taking, shape, free, coming)))
+    if (would != GRANT_OK && !decide(f, &taking, shape, would, free))
         return would;
     if (lease_for(f, claimant, ask, &slot) != HR_OK)
         return GRANT_FAILED;
@@ -170,6 +200,14 @@ void reclaim_complete(struct fleet *f, uint32_t slot, const struct lease *from)
     row->stage_ns[STAGE_SCRUB] = after(t, from->teardown_end_ns, from->scrub_end_ns);
 }
 
+/* A reclaim is no longer outstanding: where it is one after another, the next may be decided. */
+static void over(struct fleet *f)
+{
+    f->n_outstanding--;
+    if (f->plan.serial)
+        fleet_want_pass(f);
+}
+
 void reclaim_grant(struct fleet *f, uint32_t slot)
 {
     simtime_ns now = fleet_now(f);
@@ -177,8 +215,10 @@ void reclaim_grant(struct fleet *f, uint32_t slot)
     lease_hold(f, slot, now);
     book_grant(f, slot);
     const struct lease *l = &f->leases.items[slot];
-    if (l->row != NONE)
+    if (l->row != NONE) {
         f->rows.items[l->row].granted_ns = now;
+        over(f);
+    }
     const struct claimant_ops *ops = &f->claimants.items[l->claimant].ops;
     ops->granted(ops->self, l->id, now);
 }
@@ -191,6 +231,8 @@ void fleet_abandon(struct fleet *f, lease_id id)
     uint32_t kept = l->gpus - l->missing;
     claims_drop(f, slot);
     book_unkeep(f, slot, kept);
+    if (l->row != NONE)
+        over(f);
     for (size_t i = 0; i < l->parts.n; i++)
         nodes_out_return(f, l->parts.items[i].node, l->parts.items[i].mask);
     uncharge(f, slot);

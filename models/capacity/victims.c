@@ -95,6 +95,49 @@ static uint32_t open_gpus(const struct fleet *f, const struct lease *l)
     return gpus;
 }
 
+/* Evicted a moment ago for a start of at least this priority: not again, or two could evict each
+ * other for ever without time passing. */
+static bool spared(const struct fleet *f, const struct lease *l, int32_t priority)
+{
+    simtime_ns now = fleet_now(f);
+    if (f->recent.n == 0 || l->since + MOMENT_NS < now)
+        return false;
+    for (size_t i = f->recent.n; i-- > 0 && f->recent.items[i].at_ns + MOMENT_NS >= now;) {
+        const struct eviction *e = &f->recent.items[i];
+        if (l->id >= e->next && e->claimant == l->claimant && e->tag == l->tag &&
+            priority <= e->priority)
+            return true;
+    }
+    return false;
+}
+
+bool victims_candidate(struct fleet *f, uint32_t slot, const struct taking *t, uint32_t to)
+{
+    const struct lease *l = &f->leases.items[slot];
+    const struct claimant_ops *ops = &f->claimants.items[l->claimant].ops;
+    struct candidate c = {
+        .since = l->since,
+        .id = l->id,
+        .priority = l->priority,
+        .own = l->claimant == t->claimant,
+        .slot = slot,
+        .claimant = l->claimant,
+        .gpus = l->gpus,
+        .gain = open_gpus(f, l),
+    };
+    if (c.gain == 0)
+        return false;
+    c.loss = ops->loss ? ops->loss(ops->self, l->id, fleet_now(f)) : 0;
+    if (c.loss == FLEET_KEEP)
+        return false;
+    if (spared(f, l, t->priority)) {
+        f->churn.spared++;
+        return false;
+    }
+    f->victims.candidates[to] = c;
+    return true;
+}
+
 static void collect(const struct need *n)
 {
     struct fleet *f = n->f;
@@ -103,26 +146,9 @@ static void collect(const struct need *n)
     for (uint32_t i = 0; i < f->claimants.n; i++) {
         if (!v->of.items[i].live)
             continue;
-        const struct claimant_ops *ops = &f->claimants.items[i].ops;
-        for (uint32_t s = f->claimants.items[i].first_held; s != NONE;
-             s = f->leases.items[s].next) {
-            const struct lease *l = &f->leases.items[s];
-            if (!within_terms(&v->of.items[i].terms, l))
-                continue;
-            const struct candidate candidate = {
-                .loss = ops->loss ? ops->loss(ops->self, l->id, fleet_now(f)) : 0,
-                .since = l->since,
-                .id = l->id,
-                .priority = l->priority,
-                .own = i == n->taking->claimant,
-                .slot = s,
-                .claimant = i,
-                .gpus = l->gpus,
-                .gain = open_gpus(f, l),
-            };
-            if (candidate.loss != FLEET_KEEP && candidate.gain > 0)
-                v->candidates[v->n++] = candidate;
-        }
+        for (uint32_t s = f->claimants.items[i].first_held; s != NONE; s = f->leases.items[s].next)
+            if (within_terms(&v->of.items[i].terms, &f->leases.items[s]))
+                v->n += victims_candidate(f, s, n->taking, v->n);
     }
 }
 

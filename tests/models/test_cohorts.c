@@ -14,7 +14,7 @@ static void open_cohorts(struct rig *r, uint32_t gpus, const struct cohort *coho
 {
     const struct node_group group = {.nodes = gpus, .gpus_per_node = 1};
     const struct reclaim_plan reclaim = {.grace_ns = 30 * SIM_S};
-    rig_init_cohorts(r, &group, 1, &reclaim, cohorts, n);
+    rig_init_cohorts(r, &group, 1, &reclaim, cohorts, n, 1);
 }
 
 /* One-GPU leases until none is granted. */

@@ -10,7 +10,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-enum { ACTORS = 4, MOST_LEASES = 64, ACTIONS = 150 };
+enum { ACTORS = 4, COHORTS = 2, MOST_LEASES = 64, ACTIONS = 150 };
 
 static bool chance(uint64_t *s, uint32_t percent)
 {
@@ -31,7 +31,7 @@ struct world {
     uint64_t seed;
     struct rig rig;
     struct actor actors[ACTORS];
-    uint32_t n_actors, actions;
+    uint32_t n_actors, n_cohorts, actions;
     timer_id nodes;    /* the next of what happens to nodes */
     bool nodes_change; /* in this world */
     /* how much of it happened */
@@ -149,7 +149,9 @@ static void start_some(struct toy *t, simtime_ns now)
     (void)now;
     t->share = 0;
     for (uint32_t i = 0; i < n; i++) {
-        struct ask ask = {.shape.gpus = 1 + draw_below(&w->seed, a->largest)};
+        struct ask ask = {.shape.gpus = 1 + draw_below(&w->seed, a->largest),
+                          .priority = (int32_t)draw_below(&w->seed, 2),
+                          .submit_ns = draw_below(&w->seed, 3)};
         ask.shape.kind = (enum shape_kind)draw_below(&w->seed, 3);
         lease_id l;
         if (a->n_held + a->n_assembling == MOST_LEASES)
@@ -217,17 +219,16 @@ static void act(void *ctx, uint32_t arg)
 static void check_quota(const struct world *w)
 {
     const struct fleet *f = w->rig.fleet;
-    uint64_t there = f->nodes.n_free + f->n_unclaimed, kept = 0;
+    uint64_t there = f->nodes.n_free + f->n_unclaimed;
     if (w->nodes_change) /* nodes that are out may leave floors bare; a spare is charged anew */
         return;
     for (uint32_t i = 0; i < f->claimants.n; i++) {
-        const struct claimant *c = &f->claimants.items[i];
-        cr_assert_leq(quota_count(f, i, QUOTA_USAGE), c->quota.ceiling_gpus);
-        uint32_t unlent = f->tree.items[quota_node(f, i)].unlent;
-        uint32_t standing = quota_count(f, i, QUOTA_STANDING);
-        kept += unlent > standing ? unlent - standing : 0;
+        const struct quota *q = &f->claimants.items[i].quota;
+        cr_assert_leq(quota_count(f, i, QUOTA_STANDING), q->ceiling_gpus);
+        if (q->within_queue == QUEUE_NEVER)
+            cr_assert_leq(quota_count(f, i, QUOTA_USAGE), q->ceiling_gpus);
     }
-    cr_assert_geq(there, kept);
+    cr_assert_geq(there, f->kept[QUOTA_STANDING]);
 }
 
 static void check_all(void *ctx)
@@ -276,6 +277,8 @@ static void add_actors(struct world *w, uint32_t gpus)
         floors -= q.floor_gpus;
         q.lend_gpus = draw_below(&w->seed, q.floor_gpus + 1);
         q.ceiling_gpus = q.floor_gpus + draw_below(&w->seed, gpus + 1);
+        q.within_queue = (enum within_queue)draw_below(&w->seed, QUEUE_POLICIES);
+        q.cohort = draw_below(&w->seed, w->n_cohorts + 1);
         struct actor *a = &w->actors[i];
         *a = (struct actor){.world = w, .largest = 1 + draw_below(&w->seed, 20)};
         a->toy = rig_add(&w->rig, &q);
@@ -307,8 +310,14 @@ static void play(struct world *w, uint64_t seed)
         .grace_ns = draw_below(&w->seed, 5) * SIM_S,
         .teardown = random_stage(&w->seed),
         .scrub = random_stage(&w->seed),
+        .consolidate = chance(&w->seed, 30),
+        .serial = chance(&w->seed, 20),
     };
-    rig_init_groups(&w->rig, groups, n, &reclaim, seed);
+    const struct cohort cohorts[COHORTS] = {
+        {.ceiling_gpus = UINT32_MAX, .lend_gpus = draw_below(&w->seed, gpus)},
+        {.parent = 1, .ceiling_gpus = gpus, .lend_gpus = UINT32_MAX}};
+    w->n_cohorts = draw_below(&w->seed, COHORTS + 1);
+    rig_init_cohorts(&w->rig, groups, n, &reclaim, cohorts, w->n_cohorts, seed);
     engine_check_set(w->rig.engine, check_all, w);
     add_actors(w, gpus);
     w->nodes_change = seed % 2 == 0;

@@ -1,7 +1,10 @@
 /* Quota: what a claimant may take, what is kept for others, and from whom it may take leases. */
+#include "draw.h"
 #include "toy_fleet.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
 
 enum { EVERYTHING = 1000000 };
 
@@ -333,5 +336,61 @@ Test(quota, lent_quota_returns)
         cr_assert_eq(owner->n_granted, cases[i].demand - now);
         cr_assert_eq(fleet_usage(r.fleet, borrower->number), cases[i].lent - cases[i].gpus);
         rig_fini(&r);
+    }
+}
+
+/* ---- waiting instead of evicting ---- */
+
+/* Starts gangs of a node as nodes come free; notes when the last has started. */
+static void take_as_it_comes(struct toy *t, simtime_ns now)
+{
+    simtime_ns *done = t->context;
+    while (t->share > 0 && toy_try_acquire(t, SHAPE_ONE_NODE, 8) == GRANT_OK)
+        if (--t->share == 0)
+            *done = now;
+}
+
+/* The same worksheet: without eviction the owner waits until k of m borrowing gangs have ended,
+ * whose remaining times are exponential with a mean of 1 h: sum of 1 / i for i from m - k + 1 to m
+ * hours (order statistics of the exponential distribution; A. Renyi, 1953). */
+Test(quota, lent_quota_comes_back_by_itself)
+{
+    const struct {
+        uint32_t m, k, runs;
+        double hours, stderr_frac; /* as printed; standard error of the mean of so many runs */
+    } cases[] = {{188, 175, 420, 2.63618, 0.005}, {188, 188, 140, 5.81631, 0.02}};
+    uint64_t seed = 51;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t runs = getenv("HEADROOM_LONG") ? 2000 : cases[i].runs;
+        double sum = 0, squares = 0, exact = 0;
+        for (uint32_t n = cases[i].m - cases[i].k + 1; n <= cases[i].m; n++)
+            exact += 1.0 / n;
+        cr_assert_float_eq(exact, cases[i].hours, 1e-5);
+        for (uint32_t run = 0; run < runs; run++) {
+            const struct rig_plan plan = {.nodes = cases[i].m, .gpus_per_node = 8};
+            struct quota borrower = quota(0, EVERYTHING, 0);
+            struct quota owner = quota(8 * cases[i].m, EVERYTHING, 8 * cases[i].m);
+            simtime_ns done = 0;
+            struct rig r;
+            rig_init(&r, &plan);
+            engine_check_set(r.engine, NULL, NULL); /* rig_run checks */
+            struct toy *b = rig_add(&r, &borrower), *o = rig_add(&r, &owner);
+            for (uint32_t g = 0; g < cases[i].m; g++) {
+                lease_id l = toy_acquire(b, SHAPE_ONE_NODE, 8, GPU_TRAINING, 0);
+                double u = ((double)(draw(&seed) >> 11) + 0.5) * 0x1p-53;
+                fleet_stop_at(r.fleet, l, sim_time_from_s(-3600 * log(u)), 0);
+            }
+            o->share = cases[i].k;
+            o->turn = take_as_it_comes;
+            o->context = &done;
+            rig_run(&r, SIM_DAY - 1);
+            rig_fini(&r);
+            double hours = sim_time_to_s(done) / 3600;
+            sum += hours;
+            squares += hours * hours;
+        }
+        double mean = sum / runs, error = sqrt((squares / runs - mean * mean) / runs);
+        cr_assert_leq(error, cases[i].stderr_frac * exact);
+        cr_assert_leq(fabs(mean - exact), 3.3 * error, "%f, expected %f", mean, exact);
     }
 }

@@ -50,14 +50,14 @@ void rig_init_groups(struct rig *r, const struct node_group *groups, size_t n,
 
 void rig_init_cohorts(struct rig *r, const struct node_group *groups, size_t n,
                       const struct reclaim_plan *reclaim, const struct cohort *cohorts,
-                      size_t n_cohorts)
+                      size_t n_cohorts, uint64_t seed)
 {
     const struct fleet_plan plan = {.groups = groups,
                                     .n_groups = n,
                                     .reclaim = *reclaim,
                                     .cohorts = cohorts,
                                     .n_cohorts = n_cohorts};
-    rig_open(r, &plan, 1);
+    rig_open(r, &plan, seed);
 }
 
 void rig_init(struct rig *r, const struct rig_plan *plan)
