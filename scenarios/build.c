@@ -2,6 +2,7 @@
 #include "scenarios/build.h"
 
 #include "scenarios/moment.h"
+#include "scenarios/quotas.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ struct dist build_dist(const struct duration_spec *d)
 
 /* ---- fleet ---- */
 
-static enum hr_err build_fleet(const struct build *b, struct plan *out)
+static enum hr_err build_fleet(const struct build *b, const struct design_spec *d, struct plan *out)
 {
     const struct fleet_spec *f = &b->check->spec->fleet;
     const struct reclaim_spec *r = &b->check->spec->reclaim;
@@ -53,11 +54,13 @@ static enum hr_err build_fleet(const struct build *b, struct plan *out)
                                 .reclaim = {.victims = (enum victim_rule)r->victims,
                                             .grace_ns = sim_time_from_s(r->grace_s),
                                             .teardown = build_dist(&r->teardown),
-                                            .scrub = build_dist(&r->scrub)},
+                                            .scrub = build_dist(&r->scrub),
+                                            .consolidate = r->consolidate,
+                                            .serial = r->concurrency == 1},
                                 .price_usd_per_gpu_h = f->price_usd_per_h};
     out->pools = pool;
     out->n_pools = 1;
-    return HR_OK;
+    return quotas_cohorts(b->check, d, &pool->cohorts, &pool->n_cohorts);
 }
 
 /* One minute up to two days, then the whole minutes that give at most 2,880 steps. */
@@ -163,7 +166,7 @@ enum hr_err build_plan(const struct build *b, const char *design, const struct d
                          .warmup_ns = sim_time_from_s(c->warmup_s),
                          .timeline_ns = sim_time_from_s(timeline_s(c)),
                          .start_date = date};
-    TRY(build_fleet(b, out));
+    TRY(build_fleet(b, d, out));
     TRY(build_claimants(b, design, d, out));
     const char *fault = plan_fault(out);
     if (!fault)

@@ -1,6 +1,8 @@
 /* The presets in numbers, and what can be wrong with them. */
 #include "scenarios/preset.h"
 
+#include "scenarios/quotas.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +43,7 @@ static const struct {
     {"buffer", BIT(PRESET_SHARED) | BIT(PRESET_FLOOR_PLUS_BORROW) | BIT(PRESET_QUOTA)},
     {"training_floor", BIT(PRESET_FLOOR_PLUS_BORROW)},
     {"quotas", BIT(PRESET_QUOTA)},
+    {"cohorts", BIT(PRESET_QUOTA)},
 };
 
 static void check_keys(const struct preset_run *r)
@@ -168,25 +171,12 @@ static void floor_plus_borrow(const struct preset_run *r)
         r->claims[r->services->n + i].quota = quota(floor[i], all, floor[i], 0, RECLAIM_FLOOR);
 }
 
-static struct quota explicit_quota(const struct preset_run *r, const struct quota_spec *q)
-{
-    uint64_t all = r->c->fleet_gpus, ceiling = all;
-    if (q->borrow != FIELD_NO_WHOLE && q->floor + q->borrow < all)
-        ceiling = q->floor + q->borrow;
-    uint64_t lend = q->lend == FIELD_NO_WHOLE ? q->floor : q->lend;
-    if (lend > q->floor)
-        check_say(r->c, DIAG_ERROR, q->at, "lend", NULL, "lend: more than the floor of %llu GPUs",
-                  (unsigned long long)q->floor);
-    if (q->priority != (double)(int32_t)q->priority)
-        check_say(r->c, DIAG_ERROR, q->at, "priority", NULL, "priority: must be a whole number");
-    return quota(q->floor, ceiling, lend, (int32_t)q->priority, (enum may_reclaim)q->may_reclaim);
-}
-
 static void explicit_quotas(const struct preset_run *r)
 {
     const struct field_list *l = &r->d->quotas;
     size_t n = r->services->n, all = n + r->queues->n;
     const char *names[MOST_CLAIMANTS];
+    quotas_check(r->c, r->d);
     for (size_t i = 0; i < all; i++) {
         names[i] = i < n ? r->services->names[i] : r->queues->names[i - n];
         r->claims[i].quota = quota(0, r->c->fleet_gpus, 0, 0, RECLAIM_FLOOR);
@@ -196,7 +186,7 @@ static void explicit_quotas(const struct preset_run *r)
         while (at < all && strcmp(names[at], l->names[i]) != 0)
             at++;
         if (at < all)
-            r->claims[at].quota = explicit_quota(r, (const struct quota_spec *)l->items + i);
+            r->claims[at].quota = quotas_quota(r->c, r->d, (const struct quota_spec *)l->items + i);
         else
             node_say(((const struct node *)l->where[i])->key, r->c->diags, DIAG_ERROR,
                      diag_nearest(l->names[i], names, all), "quotas: no service or queue '%.60s'",
@@ -262,7 +252,7 @@ static void check_queue_claim(const struct preset_run *r, const struct training_
 static bool check_sums(const struct preset_run *r)
 {
     static const char *const keys[PRESETS] = {"inference", "preset", "floor", "quotas"};
-    uint64_t floors = 0, all = r->c->fleet_gpus;
+    uint64_t floors = quotas_own_gpus(r->d), all = r->c->fleet_gpus;
     for (size_t i = 0; i < r->services->n + r->queues->n; i++)
         floors += r->claims[i].quota.floor_gpus;
     if (floors > all)

@@ -59,13 +59,30 @@ struct reclaim_spec {
     int victims;
     double grace_s;
     struct duration_spec teardown, scrub;
+    bool consolidate;
+    int concurrency; /* 0 parallel, 1 serial */
+};
+
+struct borrow_spec {
+    const void *at;
+    int policy; /* enum within_cohort, as below */
+    double max_priority;
 };
 
 struct quota_spec {
     const void *at;
     uint64_t floor, borrow, lend;
-    double priority;
-    int may_reclaim;
+    double priority, weight;
+    const char *cohort;
+    int may_reclaim, reclaim_within_cohort, within_queue;
+    struct borrow_spec borrow_within_cohort;
+};
+
+struct cohort_spec {
+    const void *at;
+    const char *parent;
+    uint64_t floor, borrow, lend;
+    double weight;
 };
 
 enum preset { PRESET_SEPARATE, PRESET_SHARED, PRESET_FLOOR_PLUS_BORROW, PRESET_QUOTA, PRESETS };
@@ -76,7 +93,8 @@ struct design_spec {
     int preset; /* unset: named like the design */
     struct field_list inference, training, floor, buffer, training_floor; /* of uint64_t GPUs */
     struct field_list quotas;                                             /* of struct quota_spec */
-    struct field_list set; /* of const void *, trees */
+    struct field_list cohorts; /* of struct cohort_spec */
+    struct field_list set;     /* of const void *, trees */
 };
 
 /* ---- serving ---- */
@@ -320,6 +338,8 @@ extern const struct field_table spec_traffic;
 extern const struct field_table spec_duration;
 extern const struct field_table spec_trace;
 extern const struct field_table spec_design;
+extern const struct field_table spec_quota;
+extern const struct field_table spec_cohort;
 
 /* ---- rows of tables, shortened ---- */
 

@@ -46,6 +46,8 @@ static const struct field_table fleet =
 
 #define RECLAIM struct reclaim_spec
 
+static const char *const concurrency_names[] = {"parallel", "serial"};
+
 static const struct field reclaim_rows[] = {
     SPEC_WORD(RECLAIM, victims, "victims", "Which gangs are evicted first", victim_rule_names,
               VICTIM_RULES, .fallback = "least-over-reclaim"),
@@ -58,6 +60,12 @@ static const struct field reclaim_rows[] = {
     SPEC_TABLE(RECLAIM, scrub, "scrub",
                "GPU memory wiped between owners [gpu_wipe_with_readback_s]", &spec_duration,
                .fallback = "1s"),
+    SPEC_ROW(RECLAIM, consolidate, "consolidate", FIELD_FLAG,
+             "Where GPUs are enough but wrongly placed, move small gangs off one node",
+             .fallback = "no"),
+    SPEC_WORD(RECLAIM, concurrency, "concurrency",
+              "Any number of reclaims at a time, or one after another", concurrency_names, 2,
+              .fallback = "parallel"),
 };
 static const struct field_table reclaim =
     SPEC_OF(RECLAIM, reclaim_rows, "reclaim",
@@ -65,26 +73,7 @@ static const struct field_table reclaim =
 
 /* ---- designs ---- */
 
-#define QUOTA  struct quota_spec
 #define DESIGN struct design_spec
-
-static const struct field quota_rows[] = {
-    SPEC_ROW(QUOTA, floor, "floor", FIELD_WHOLE, "GPUs that are its own (nominal quota)",
-             .unit = UNIT_GPU, .fallback = "0"),
-    SPEC_ROW(QUOTA, borrow, "borrow", FIELD_WHOLE,
-             "GPUs it may hold above its floor; without it the whole fleet", .unit = UNIT_GPU),
-    SPEC_ROW(QUOTA, lend, "lend", FIELD_WHOLE,
-             "Of its floor, what others may use while it is idle; without it all of it",
-             .unit = UNIT_GPU),
-    SPEC_ROW(QUOTA, priority, "priority", FIELD_NUMBER, "The higher is served first",
-             .min = -1000000, .max = 1000000, .fallback = "0"),
-    SPEC_WORD(QUOTA, may_reclaim, "may_reclaim",
-              "What it may take back: nothing, up to its floor, or from any borrower of lower "
-              "priority up to its ceiling",
-              may_reclaim_names, RECLAIM_POLICIES, .fallback = "floor"),
-};
-static const struct field_table quota = SPEC_OF(
-    QUOTA, quota_rows, "quota", "The numbers of one claimant, a service or a queue", .brief = NULL);
 
 static const struct field gpus = {.kind = FIELD_WHOLE, .unit = UNIT_GPU, .doc = "GPUs"};
 static const struct field anything = {.kind = FIELD_TREE, .doc = "value"};
@@ -104,7 +93,9 @@ static const struct field design_rows[] = {
     GPUS_ROW(training_floor, "training_floor",
              "floor-plus-borrow: GPUs of training that are lent but never lost (default 0)"),
     SPEC_ROW(DESIGN, quotas, "quotas", FIELD_MAP, "quota: the numbers of each claimant",
-             .table = &quota, .max = 128),
+             .table = &spec_quota, .max = 128),
+    SPEC_ROW(DESIGN, cohorts, "cohorts", FIELD_MAP, "quota: quotas that claimants share",
+             .table = &spec_cohort, .max = 64),
     SPEC_ROW(DESIGN, set, "set", FIELD_MAP,
              "Other values for any keys in this design only: `{reclaim.grace: 2min}`",
              .item = &anything, .max = 64),

@@ -235,3 +235,75 @@ Test(preset, a_floor_of_no_whole_replicas_is_warned_of)
     diags_fini(&d);
     free(text);
 }
+
+/* ---- quotas in full ---- */
+
+Test(preset, quotas_in_full)
+{
+    struct scenario *s;
+    struct plan p = plan_of(
+        two,
+        "quota: {cohorts: {zoo: {floor: 2GPU, borrow: 3GPU, lend: 1GPU, weight: 2}, ape: {parent: "
+        "zoo, borrow: 0GPU}, bee: {}}, quotas: {"
+        "chat: {floor: 4GPU, cohort: bee, weight: 3, reclaim_within_cohort: any, "
+        "borrow_within_cohort: {policy: lower-priority, max_priority: -2}}, "
+        "code: {floor: 4GPU, cohort: zoo, reclaim_within_cohort: lower-priority, "
+        "borrow_within_cohort: lower-priority}, "
+        "big: {floor: 8GPU, cohort: ape, within_queue: lower-or-newer-equal, "
+        "reclaim_within_cohort: never}, "
+        "small: {may_reclaim: never}}}",
+        &s);
+    const struct fleet_plan *f = &p.pools[0];
+    cr_assert_eq(f->n_cohorts, 3);
+    cr_assert_str_eq(f->cohorts[0].name, "bee", "by depth, then by name");
+    cr_assert_str_eq(f->cohorts[1].name, "zoo");
+    cr_assert_str_eq(f->cohorts[2].name, "ape");
+    cr_assert(f->cohorts[2].parent == 2 && f->cohorts[1].parent == COHORT_ROOT);
+    cr_assert_eq(f->cohorts[0].ceiling_gpus, UINT32_MAX);
+    cr_assert_eq(f->cohorts[1].ceiling_gpus, 2 + 4 + 8 + 3, "floors of all in it, and its limit");
+    cr_assert_eq(f->cohorts[2].ceiling_gpus, 8);
+    cr_assert(f->cohorts[1].floor_gpus == 2 && f->cohorts[1].lend_gpus == 1);
+    cr_assert(f->cohorts[1].weight == 2 && f->cohorts[2].lend_gpus == UINT32_MAX);
+    const struct quota *chat = &p.services[0].pools[0].quota;
+    const struct quota *code = &p.services[1].pools[0].quota;
+    cr_assert(chat->cohort == 1 && chat->weight == 3 && chat->has_borrow_threshold);
+    cr_assert(chat->reclaim_within_cohort == COHORT_ANY && chat->borrow_threshold == -2);
+    cr_assert_eq(chat->borrow_within_cohort, COHORT_LOWER_PRIORITY);
+    cr_assert(code->cohort == 2 && !code->has_borrow_threshold && code->weight == 1);
+    cr_assert_eq(code->reclaim_within_cohort, COHORT_LOWER_PRIORITY);
+    cr_assert_eq(code->borrow_within_cohort, COHORT_LOWER_PRIORITY);
+    scenario_free(s);
+}
+
+Test(preset, reclaim_keys)
+{
+    char *text = kit_replace(kit_small, "designs:\n",
+                             "reclaim: {victims: fair-share, consolidate: yes, concurrency: "
+                             "serial}\ndesigns:\n");
+    struct scenario *s = kit_load(text, NULL, 0);
+    struct plan p = kit_plan(s, NULL);
+    cr_assert_eq(p.pools[0].reclaim.victims, VICTIM_FAIR_SHARE);
+    cr_assert(p.pools[0].reclaim.consolidate && p.pools[0].reclaim.serial);
+    scenario_free(s);
+    free(text);
+}
+
+Test(preset, quotas_that_contradict_are_refused)
+{
+    refused(kit_small, "quota: {quotas: {chat: {cohort: zoo}}}", "cohort: no cohort 'zoo'");
+    refused(kit_small, "quota: {cohorts: {a: {parent: b}, b: {parent: a}}, quotas: {chat: {}}}",
+            "parent: cohort 'a' would contain itself");
+    refused(kit_small, "quota: {cohorts: {a: {parent: bb}}, quotas: {chat: {}}}",
+            "parent: no cohort 'bb'");
+    refused(kit_small, "quota: {cohorts: {a: {floor: 40GPU}}, quotas: {chat: {}}}",
+            "the floors together are 40 GPUs, the fleet has 32");
+    refused(kit_small, "shared: {cohorts: {a: {}}}", "'cohorts' has no meaning in preset shared");
+    refused(kit_small, "quota: {quotas: {chat: {may_reclaim: floor, reclaim_within_cohort: any}}}",
+            "may_reclaim: is the short form of reclaim_within_cohort; give one of them");
+    refused(kit_small, "quota: {quotas: {chat: {borrow_within_cohort: lower-priority}}}",
+            "borrow_within_cohort: needs a reclaim_within_cohort other than never");
+    refused(kit_small,
+            "quota: {quotas: {chat: {reclaim_within_cohort: any, borrow_within_cohort: {policy: "
+            "never, max_priority: 3}}}}",
+            "max_priority: has no meaning with policy never");
+}
