@@ -166,23 +166,42 @@ static enum hr_err scan_ramp(struct digest *d, uint32_t service)
 
 /* ---- jobs ---- */
 
+/* Recorded jobs count; of backlog gangs the preemptions only. */
+static enum hr_err scan_job(struct digest *d, const struct job_row *job)
+{
+    struct digest_queue *q = &d->queues[job->queue];
+    struct digest_tenant *t = &d->tenants[job->claimant];
+    t->preemptions += job->preemptions;
+    if (job->backlog)
+        return HR_OK;
+    t->submitted++;
+    t->done += job->outcome == OUTCOME_DONE;
+    t->waiting += job->outcome == OUTCOME_WAITING;
+    if (job->first_start_ns == SIM_NEVER)
+        return HR_OK;
+    t->started++;
+    simtime_ns wait = job->first_start_ns - job->submit_ns;
+    if (!durations_add(&q->wait, wait) || !durations_add(&t->wait, wait))
+        return HR_NOMEM;
+    if (job->outcome != OUTCOME_DONE)
+        return HR_OK;
+    simtime_ns completion = job->end_ns - job->submit_ns;
+    bool ok = durations_add(&q->completion, completion) && durations_add(&t->completion, completion);
+    return ok ? HR_OK : HR_NOMEM;
+}
+
 static enum hr_err scan_jobs(struct digest *d)
 {
     const struct run_results *r = d->results;
-    for (size_t i = 0; i < r->n_jobs; i++) {
-        const struct job_row *job = &r->jobs[i];
-        if (job->backlog || job->first_start_ns == SIM_NEVER)
-            continue;
-        struct digest_queue *q = &d->queues[job->queue];
-        if (!durations_add(&q->wait, job->first_start_ns - job->submit_ns))
-            return HR_NOMEM;
-        if (job->outcome == OUTCOME_DONE &&
-            !durations_add(&q->completion, job->end_ns - job->submit_ns))
-            return HR_NOMEM;
-    }
+    for (size_t i = 0; i < r->n_jobs; i++)
+        TRY(scan_job(d, &r->jobs[i]));
     for (uint32_t q = 0; q < r->n_queues; q++) {
         durations_sort(&d->queues[q].wait);
         durations_sort(&d->queues[q].completion);
+    }
+    for (uint32_t t = 0; t + 1 < r->n_owners; t++) {
+        durations_sort(&d->tenants[t].wait);
+        durations_sort(&d->tenants[t].completion);
     }
     return HR_OK;
 }
@@ -206,7 +225,8 @@ enum hr_err digest_init(struct digest *d, const struct plan *plan,
     };
     d->ramps = calloc(results->n_services + 1, sizeof *d->ramps);
     d->queues = calloc(results->n_queues + 1, sizeof *d->queues);
-    enum hr_err err = d->ramps && d->queues ? scan(d) : HR_NOMEM;
+    d->tenants = calloc(results->n_owners, sizeof *d->tenants);
+    enum hr_err err = d->ramps && d->queues && d->tenants ? scan(d) : HR_NOMEM;
     if (err != HR_OK)
         digest_fini(d);
     return err;
@@ -219,7 +239,12 @@ void digest_fini(struct digest *d)
         vec_free(&d->queues[q].wait);
         vec_free(&d->queues[q].completion);
     }
+    for (uint32_t t = 0; d->tenants && t + 1 < d->results->n_owners; t++) {
+        vec_free(&d->tenants[t].wait);
+        vec_free(&d->tenants[t].completion);
+    }
     free(d->ramps);
     free(d->queues);
+    free(d->tenants);
     *d = (struct digest){0};
 }

@@ -41,6 +41,12 @@ struct digest_queue {
     struct durations completion; /* submit to end, recorded jobs that are done */
 };
 
+struct digest_tenant {
+    struct durations wait, completion; /* as of a queue */
+    uint64_t submitted, started, done, waiting;
+    uint64_t preemptions; /* of the jobs submitted in the measured part and of backlog gangs */
+};
+
 struct digest {
     const struct plan *plan;           /* borrowed */
     const struct run_results *results; /* borrowed */
@@ -50,6 +56,7 @@ struct digest {
     uint64_t gpus_evicted, gpus_missing, victims; /* over all reclaims */
     struct ramp_facts *ramps;                     /* owned; per service */
     struct digest_queue *queues;                  /* owned; per queue */
+    struct digest_tenant *tenants; /* owned; per claimant; those of services stay empty */
 };
 
 /* plan and results must outlive it. */

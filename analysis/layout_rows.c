@@ -14,7 +14,9 @@ enum kind {
     KIND_TIME, /* simtime_ns: float seconds */
     KIND_U64,
     KIND_U32,
-    KIND_CLAIMANT, /* uint32_t of the run: stored as its place among the names of all claimants */
+    KIND_QUEUE,    /* uint32_t of the run: stored as its place among the names of all queues */
+    KIND_CLAIMANT, /* the same among those of all claimants */
+    KIND_POOL,     /* the same among those of all pools */
     KIND_OUTCOME,
     KIND_BOOL,
     KIND_TEXT
@@ -34,7 +36,8 @@ struct column {
 static const struct column job_columns[] = {
     JOB("number", U64, number, "order of submission"),
     JOB("id", TEXT, id, "name in the trace"),
-    JOB("queue", CLAIMANT, claimant, "training queue"),
+    JOB("queue", QUEUE, queue, "training queue"),
+    JOB("tenant", CLAIMANT, claimant, "tenant of the queue"),
     JOB("gpus", U32, gpus, "GPUs of the gang"),
     JOB("backlog", BOOL, backlog, "from the backlog, not recorded"),
     JOB("outcome", OUTCOME, outcome, "how it stood at the end of the run"),
@@ -56,6 +59,7 @@ static const struct column job_columns[] = {
     }
 static const struct column reclaim_columns[] = {
     RECLAIM("claimant", CLAIMANT, claimant, "who started"),
+    RECLAIM("pool", POOL, pool, "pool of nodes"),
     RECLAIM("lease", U32, lease, "number of the lease"),
     RECLAIM("decision_s", TIME, decision_ns, "decided"),
     RECLAIM("granted_s", TIME, granted_ns, "all GPUs held"),
@@ -66,11 +70,24 @@ static const struct column reclaim_columns[] = {
     RECLAIM("victims", U32, victims, "leases evicted for it"),
 };
 
+/* The axis that a kind is a number of. */
+static enum axis axis_of(enum kind kind)
+{
+    return kind == KIND_QUEUE      ? AXIS_QUEUE
+           : kind == KIND_CLAIMANT ? AXIS_OWNER
+           : kind == KIND_POOL     ? AXIS_POOL
+                                   : AXIS_NONE;
+}
+
 /* Rows of all designs: where each row is, and of which design. */
 struct rows {
     const char **items; /* owned array of borrowed rows */
     uint32_t *column;   /* owned */
     size_t n;
+    /* owned; what a design's own number of a queue, claimant or pool is among the names of all
+     * designs: [axis][design][number], `wide` numbers each */
+    int32_t *numbers[AXES];
+    size_t wide;
 };
 
 static enum hr_err collect(struct rows *rows, const struct experiment *e, bool jobs)
@@ -97,8 +114,38 @@ static enum hr_err collect(struct rows *rows, const struct experiment *e, bool j
     return HR_OK;
 }
 
+static enum hr_err number_axis(struct rows *rows, const struct experiment *e, enum axis axis)
+{
+    const struct summary *s = &e->summary;
+    uint32_t first = axis == AXIS_OWNER; /* nobody has no rows */
+    rows->numbers[axis] = calloc(s->n_columns * rows->wide, sizeof **rows->numbers);
+    if (!rows->numbers[axis])
+        return HR_NOMEM;
+    for (uint32_t c = 0; c < s->n_columns; c++)
+        for (uint32_t i = first; i < s->n[axis]; i++) {
+            uint32_t own = summary_local(s, e->columns[c].plan, axis, i);
+            if (own != SUMMARY_ABSENT)
+                rows->numbers[axis][c * rows->wide + own - first] = (int32_t)(i - first);
+        }
+    return HR_OK;
+}
+
+static enum hr_err number_all(struct rows *rows, const struct experiment *e)
+{
+    static const enum axis axes[] = {AXIS_QUEUE, AXIS_OWNER, AXIS_POOL};
+    for (uint32_t c = 0; c < e->summary.n_columns; c++) {
+        size_t most = plan_claimants(e->columns[c].plan) + e->columns[c].plan->n_pools;
+        rows->wide = most > rows->wide ? most : rows->wide;
+    }
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
+        TRY(number_axis(rows, e, axes[i]));
+    return HR_OK;
+}
+
 static void rows_free(struct rows *rows)
 {
+    for (int i = 0; i < AXES; i++)
+        free(rows->numbers[i]);
     free(rows->items);
     free(rows->column);
 }
@@ -110,18 +157,9 @@ static double time_s(simtime_ns t)
     return t == SIM_NEVER ? NAN : sim_time_to_s(t);
 }
 
-/* The summary's number of a run's claimant, from 0 without nobody. */
-static int32_t claimant_number(const struct experiment *e, uint32_t column, uint32_t claimant)
-{
-    const struct plan *p = e->columns[column].plan;
-    for (uint32_t o = 1; o < e->summary.n[AXIS_OWNER]; o++)
-        if (summary_local(&e->summary, p, AXIS_OWNER, o) == claimant + 1)
-            return (int32_t)o - 1;
-    return -1;
-}
 
 /* Reads a whole number of the row. */
-static int64_t whole_of(const struct experiment *e, const struct column *c, const void *at,
+static int64_t whole_of(const struct rows *rows, const struct column *c, const void *at,
                         uint32_t column)
 {
     switch (c->kind) {
@@ -129,8 +167,10 @@ static int64_t whole_of(const struct experiment *e, const struct column *c, cons
         return (int64_t) * (const uint64_t *)at;
     case KIND_U32:
         return *(const uint32_t *)at;
+    case KIND_QUEUE:
     case KIND_CLAIMANT:
-        return claimant_number(e, column, *(const uint32_t *)at);
+    case KIND_POOL:
+        return rows->numbers[axis_of(c->kind)][column * rows->wide + *(const uint32_t *)at];
     case KIND_OUTCOME:
         return *(const enum job_outcome *)at;
     case KIND_BOOL:
@@ -155,10 +195,12 @@ static void describe(struct hdf5_var *v, const struct experiment *e, enum kind k
     case KIND_U32:
         v->type = HDF5_I64; /* holds all of them */
         return;
+    case KIND_QUEUE:
     case KIND_CLAIMANT:
+    case KIND_POOL:
         v->type = HDF5_I32;
-        v->flags = e->summary.names[AXIS_OWNER] + 1;
-        v->n_flags = e->summary.n[AXIS_OWNER] - 1;
+        v->flags = e->summary.names[axis_of(kind)] + (kind == KIND_CLAIMANT);
+        v->n_flags = e->summary.n[axis_of(kind)] - (kind == KIND_CLAIMANT);
         return;
     case KIND_OUTCOME:
         v->type = HDF5_I8;
@@ -194,7 +236,7 @@ static enum hr_err put_column(const struct hdf5_group *g, const struct experimen
         else if (c->kind == KIND_TEXT)
             cells[i].text = *(const char *const *)at;
         else
-            cells[i].i64 = whole_of(e, c, at, rows->column[i]);
+            cells[i].i64 = whole_of(rows, c, at, rows->column[i]);
     }
     struct hdf5_var v = {.name = c->name, .dims = {dim}, .data = cells, .long_name = c->long_name};
     describe(&v, e, c->kind);
@@ -238,13 +280,22 @@ static enum hr_err put_index(const struct hdf5_group *g, const struct experiment
     return err;
 }
 
+/* Tenants and pools are named only where there are some to tell apart. */
+static bool said(const struct summary *s, const struct column *c)
+{
+    if (c->kind == KIND_CLAIMANT && strcmp(c->name, "tenant") == 0)
+        return s->n[AXIS_TENANT] > 0;
+    return c->kind != KIND_POOL || s->n[AXIS_POOL] > 0;
+}
+
 static enum hr_err put_table(const struct hdf5_group *g, const struct experiment *e,
                              const struct rows *rows, const char *name,
                              const struct column *columns, size_t n, struct hdf5_dim *dim)
 {
     TRY(put_index(g, e, rows, name, dim));
     for (size_t i = 0; i < n; i++)
-        TRY(put_column(g, e, rows, dim, &columns[i]));
+        if (said(&e->summary, &columns[i]))
+            TRY(put_column(g, e, rows, dim, &columns[i]));
     return HR_OK;
 }
 
@@ -278,6 +329,8 @@ static enum hr_err layout_rows(const struct hdf5_group *root, const struct exper
     struct hdf5_dim dim = {-1, 0};
     struct hdf5_group g = hdf5_group_new(root, jobs ? "jobs" : "reclaims");
     enum hr_err err = collect(&rows, e, jobs);
+    if (err == HR_OK)
+        err = number_all(&rows, e);
     hdf5_attr_i64(&g, "rows", (int64_t)rows.n);
     if (err == HR_OK && rows.n > 0) { /* netCDF has no dimension of length 0 but unlimited ones */
         if (jobs)

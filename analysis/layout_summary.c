@@ -96,6 +96,8 @@ enum hr_err layout_summary(const struct hdf5_group *root, const struct summary *
         [AXIS_STATE] = "state of a GPU",
         [AXIS_STAGE] = "stage of a reclaim",
         [AXIS_OBJECTIVE] = "objective, in the order of the scenario",
+        [AXIS_TENANT] = "tenant of a training queue",
+        [AXIS_POOL] = "pool of nodes",
     };
     struct hdf5_group g = hdf5_group_new(root, "summary");
     struct layout_lead lead;

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-const char *const axis_names[AXES] = {"",      "service", "queue",    "owner",
-                                      "state", "stage",   "objective"};
+const char *const axis_names[AXES] = {"",      "service",   "queue",  "owner", "state",
+                                      "stage", "objective", "tenant", "pool"};
 const char *const better_names[] = {"neutral", "higher", "lower"};
 
 #define ROW(name, unit, entity, part, better, fn, arg, long_name, formula)                         \
@@ -57,6 +57,38 @@ const struct metric metrics[] = {
         "price x supplied GPU-hours"),
     ROW("cost_per_useful_gpu_h", "USD h-1", NONE, NONE, LOWER, capacity_useful_cost, 0,
         "cost per useful GPU-hour", "cost / (serving + training)"),
+    ROW("mean_price_usd", "USD h-1", NONE, NONE, NEUTRAL, cost_price, 0,
+        "mean price of a supplied GPU-hour", "cost / supplied"),
+    ROW("owner_frac", "1", OWNER, NONE, NEUTRAL, owner_frac, 0, "share of capacity held",
+        "all states of the owner / supplied"),
+    ROW("owner_cost_usd", "USD", OWNER, NONE, NEUTRAL, cost_owner, 0, "cost of the GPUs held",
+        "price of each pool x GPU-hours held there"),
+    ROW("gpu_cost_usd", "USD", OWNER, STATE, NEUTRAL, cost_account, 0, "cost by owner and state",
+        "price of each pool x GPU-hours there; absent: 0"),
+    ROW("owner_mean_price_usd", "USD h-1", OWNER, NONE, NEUTRAL, cost_owner_price, 0,
+        "mean price of a GPU-hour held", "cost / GPU-hours held"),
+    ROW("owner_cost_per_useful_gpu_h", "USD h-1", OWNER, NONE, LOWER, cost_owner_useful, 0,
+        "cost of the GPUs held per useful GPU-hour", "cost / (serving + training) of the owner"),
+    /* pools, where there are several */
+    ROW("pool_gpus", "1", POOL, NONE, NEUTRAL, pool_gpus, 0, "GPUs of the pool", ""),
+    ROW("pool_supplied_gpu_h", "h", POOL, NONE, NEUTRAL, pool_states_h, STATES_SUPPLIED,
+        "GPU-hours supplied", "all states but absent"),
+    ROW("pool_useful_gpu_h", "h", POOL, NONE, HIGHER, pool_states_h, STATES_USEFUL,
+        "GPU-hours serving or training", "serving + training"),
+    ROW("pool_absent_gpu_h", "h", POOL, NONE, NEUTRAL, pool_states_h, STATE_BIT(ABSENT),
+        "GPU-hours not supplied", "absent"),
+    ROW("pool_failed_gpu_h", "h", POOL, NONE, LOWER, pool_states_h, STATE_BIT(FAILED),
+        "GPU-hours failed", "failed"),
+    ROW("pool_maintenance_gpu_h", "h", POOL, NONE, LOWER, pool_states_h, STATE_BIT(MAINTENANCE),
+        "GPU-hours in maintenance", "maintenance"),
+    ROW("pool_cost_usd", "USD", POOL, NONE, LOWER, pool_cost, 0, "cost of supplied capacity",
+        "price x supplied GPU-hours"),
+    ROW("pool_mean_price_usd", "USD h-1", POOL, NONE, NEUTRAL, pool_price, 0,
+        "mean price of a supplied GPU-hour", "cost / supplied"),
+    ROW("pool_cost_per_useful_gpu_h", "USD h-1", POOL, NONE, LOWER, pool_useful_cost, 0,
+        "cost per useful GPU-hour", "cost / (serving + training)"),
+    ROW("pool_utilization", "1", POOL, NONE, HIGHER, pool_utilization, 0, "utilization",
+        "(serving + training) / supplied"),
     /* reclaims */
     ROW("reclaims", "1", NONE, NONE, NEUTRAL, reclaim_count, 0, "starts that needed evicted GPUs",
         "decisions in the measured part"),
@@ -248,6 +280,29 @@ const struct metric metrics[] = {
     ROW("completion_p50_s", "s", QUEUE, NONE, LOWER, queue_completion_quantile, 50,
         "completion time of recorded jobs, median", "end - submit"),
     ROW("completion_p90_s", "s", QUEUE, NONE, LOWER, queue_completion_quantile, 90,
+        "completion time of recorded jobs, 90th percentile", "end - submit"),
+    /* tenants of the queues, where there are several */
+    ROW("tenant_jobs_submitted", "1", TENANT, NONE, NEUTRAL, tenant_count, TENANT_SUBMITTED,
+        "recorded jobs submitted", ""),
+    ROW("tenant_jobs_started", "1", TENANT, NONE, NEUTRAL, tenant_count, TENANT_STARTED,
+        "recorded jobs started", ""),
+    ROW("tenant_jobs_done", "1", TENANT, NONE, HIGHER, tenant_count, TENANT_DONE,
+        "recorded jobs done", ""),
+    ROW("tenant_jobs_waiting", "1", TENANT, NONE, LOWER, tenant_count, TENANT_WAITING,
+        "recorded jobs waiting at the end", ""),
+    ROW("tenant_preemptions", "1", TENANT, NONE, LOWER, tenant_count, TENANT_PREEMPTIONS,
+        "preemptions of the jobs that count", ""),
+    ROW("tenant_goodput", "1", TENANT, NONE, HIGHER, tenant_goodput, 0, "training goodput",
+        "training / (training + checkpointing + restoring + lost + draining)"),
+    ROW("tenant_wait_mean_s", "s", TENANT, NONE, LOWER, tenant_wait_mean, 0,
+        "mean wait of recorded jobs that started", "first start - submit"),
+    ROW("tenant_wait_p50_s", "s", TENANT, NONE, LOWER, tenant_wait_quantile, 50,
+        "wait of recorded jobs, median", "first start - submit"),
+    ROW("tenant_wait_p90_s", "s", TENANT, NONE, LOWER, tenant_wait_quantile, 90,
+        "wait of recorded jobs, 90th percentile", "first start - submit"),
+    ROW("tenant_completion_mean_s", "s", TENANT, NONE, LOWER, tenant_completion_mean, 0,
+        "mean completion time of recorded jobs done", "end - submit"),
+    ROW("tenant_completion_p90_s", "s", TENANT, NONE, LOWER, tenant_completion_quantile, 90,
         "completion time of recorded jobs, 90th percentile", "end - submit"),
 };
 

@@ -21,10 +21,12 @@ enum axis {
     AXIS_NONE,
     AXIS_SERVICE,
     AXIS_QUEUE,
-    AXIS_OWNER, /* nobody, then services, then queues */
+    AXIS_OWNER, /* nobody, then services, then tenants of the queues */
     AXIS_STATE,
     AXIS_STAGE,
     AXIS_OBJECTIVE,
+    AXIS_TENANT, /* of the queues; none where each queue has one, of its own name */
+    AXIS_POOL,   /* none where there is one */
     AXES
 };
 extern const char *const axis_names[AXES]; /* dimension names: "service", ... */
@@ -32,7 +34,8 @@ extern const char *const axis_names[AXES]; /* dimension names: "service", ... */
 enum better { BETTER_NEUTRAL, BETTER_HIGHER, BETTER_LOWER };
 extern const char *const better_names[]; /* "neutral", "higher", "lower" */
 
-/* entity and part are indices of the run's own services, queues, owners, objectives. */
+/* entity and part are indices of the run's own services, queues, owners, objectives, pools; a tenant
+ * is its claimant's number. */
 struct metric_at {
     uint32_t entity, part;
     uint32_t arg; /* the constant of the row */

@@ -122,21 +122,48 @@ double capacity_goodput(const struct digest *d, struct metric_at at)
                           capacity_ns(d, first, end, STATES_TRAINING_TIME));
 }
 
-/* Without a price there is no cost. */
-static double price(const struct digest *d)
+/* The fleet's ledger stands for that of its one pool where a run has none apart. */
+static const u128 *pool_ledger(const struct run_results *r, uint32_t pool)
 {
-    double usd = d->plan->pools[0].price_usd_per_gpu_h;
-    return usd > 0 ? usd : NAN;
+    return r->n_pools ? r->pools[pool].ledger : r->ledger;
+}
+
+u128 capacity_pool_ns(const struct digest *d, uint32_t pool, uint32_t first, uint32_t end,
+                      uint32_t states)
+{
+    const u128 *ledger = pool_ledger(d->results, pool);
+    u128 sum = 0;
+    for (uint32_t owner = first; owner < end; owner++)
+        for (unsigned s = 0; s < GPU_STATES; s++)
+            if (states >> s & 1)
+                sum += ledger[results_account(owner, s)];
+    return sum;
+}
+
+double capacity_pool_usd(const struct digest *d, uint32_t pool, uint32_t first, uint32_t end,
+                         uint32_t states)
+{
+    u128 ns = capacity_pool_ns(d, pool, first, end, states & STATES_SUPPLIED);
+    double price = d->plan->pools[pool].price_usd_per_gpu_h;
+    return price > 0 ? price * capacity_hours(ns) : ns ? NAN : 0;
+}
+
+double capacity_usd(const struct digest *d, uint32_t first, uint32_t end, uint32_t states)
+{
+    double sum = 0;
+    for (uint32_t p = 0; p < d->plan->n_pools; p++)
+        sum += capacity_pool_usd(d, p, first, end, states);
+    return sum;
 }
 
 double capacity_cost(const struct digest *d, struct metric_at at)
 {
     (void)at;
-    return price(d) * capacity_hours(capacity_supplied_ns(d));
+    return capacity_usd(d, 0, d->results->n_owners, STATES_ALL);
 }
 
 double capacity_useful_cost(const struct digest *d, struct metric_at at)
 {
-    (void)at;
-    return price(d) * capacity_ratio(capacity_supplied_ns(d), all_ns(d, STATES_USEFUL));
+    u128 useful = all_ns(d, STATES_USEFUL);
+    return useful ? capacity_cost(d, at) / capacity_hours(useful) : NAN;
 }

@@ -10,6 +10,7 @@
 /* metrics_capacity.c: arg of hours and share functions is a set of states, a bit each. */
 #define STATE_BIT(s)  (UINT32_C(1) << GPU_##s)
 #define STATES_ALL    ((UINT32_C(1) << GPU_STATES) - 1)
+#define STATES_SUPPLIED (STATES_ALL & ~STATE_BIT(ABSENT))
 #define STATES_USEFUL (STATE_BIT(SERVING) | STATE_BIT(TRAINING))
 #define STATES_TRAINING_TIME                                                                       \
     (STATE_BIT(TRAINING) | STATE_BIT(CHECKPOINTING) | STATE_BIT(RESTORING) | STATE_BIT(LOST) |     \
@@ -19,12 +20,22 @@
 u128 capacity_ns(const struct digest *d, uint32_t first, uint32_t end, uint32_t states);
 u128 capacity_supplied_ns(const struct digest *d); /* all states but absent */
 double capacity_hours(u128 share_ns);
+/* The same of one pool, and dollars: NaN when a pool that supplied some of it has no price. */
+u128 capacity_pool_ns(const struct digest *d, uint32_t pool, uint32_t first, uint32_t end,
+                      uint32_t states);
+double capacity_pool_usd(const struct digest *d, uint32_t pool, uint32_t first, uint32_t end,
+                         uint32_t states);
+double capacity_usd(const struct digest *d, uint32_t first, uint32_t end, uint32_t states);
 double capacity_ratio(u128 part, u128 whole); /* NaN when whole is 0 */
 
 metric_fn capacity_fleet_gpus, capacity_measured_s, capacity_supplied_h, capacity_states_h,
     capacity_states_frac, capacity_state_h, capacity_state_frac, capacity_account_h,
     capacity_account_frac, capacity_allocation, capacity_serving_pool, capacity_spare,
     capacity_goodput, capacity_cost, capacity_useful_cost;
+
+/* metrics_cost.c */
+metric_fn cost_account, cost_owner, cost_owner_useful, cost_owner_price, cost_price, owner_frac,
+    pool_gpus, pool_states_h, pool_cost, pool_price, pool_useful_cost, pool_utilization;
 
 /* metrics_service.c */
 enum service_count {
@@ -82,6 +93,17 @@ enum queue_count {
 
 metric_fn queue_count, queue_hours, queue_goodput, queue_wait_mean, queue_wait_quantile,
     queue_completion_mean, queue_completion_quantile;
+
+enum tenant_count {
+    TENANT_SUBMITTED,
+    TENANT_STARTED,
+    TENANT_DONE,
+    TENANT_WAITING,
+    TENANT_PREEMPTIONS
+};
+
+metric_fn tenant_count, tenant_wait_mean, tenant_wait_quantile, tenant_completion_mean,
+    tenant_completion_quantile, tenant_goodput;
 
 /* metrics_reclaim.c */
 metric_fn reclaim_count, reclaim_ready, reclaim_mean, reclaim_quantile, reclaim_stage_mean,

@@ -189,9 +189,8 @@ double service_gpus_mean(const struct digest *d, struct metric_at at)
 double service_token_cost(const struct digest *d, struct metric_at at)
 {
     uint64_t tokens = results_of(d, at.entity)->totals.output_tokens;
-    double price = d->plan->pools[0].price_usd_per_gpu_h;
-    u128 owned = capacity_ns(d, at.entity + 1, at.entity + 2, STATES_ALL);
-    return tokens && price > 0 ? price * capacity_hours(owned) / ((double)tokens / 1e6) : NAN;
+    double usd = capacity_usd(d, at.entity + 1, at.entity + 2, STATES_ALL);
+    return tokens ? usd / ((double)tokens / 1e6) : NAN;
 }
 
 double service_replica_gpus(const struct digest *d, struct metric_at at)

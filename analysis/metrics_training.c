@@ -1,9 +1,12 @@
-/* Figures of one training queue: jobs, waiting, GPU-hours kept and lost. */
+/* Figures of one training queue over all of its tenants, and of one tenant: jobs, waiting,
+ * GPU-hours kept and lost. */
 #include "analysis/metrics_internal.h"
 
-static uint32_t owner_of(const struct digest *d, uint32_t queue)
+/* Of all tenants of a queue, which follow each other. */
+static u128 queue_ns(const struct digest *d, uint32_t queue, uint32_t states)
 {
-    return 1 + plan_queue_claimant(d->plan, queue);
+    return capacity_ns(d, 1 + plan_queue_claimant(d->plan, queue),
+                       1 + plan_queue_claimant(d->plan, queue + 1), states);
 }
 
 double queue_count(const struct digest *d, struct metric_at at)
@@ -20,15 +23,13 @@ double queue_count(const struct digest *d, struct metric_at at)
 
 double queue_hours(const struct digest *d, struct metric_at at)
 {
-    uint32_t owner = owner_of(d, at.entity);
-    return capacity_hours(capacity_ns(d, owner, owner + 1, at.arg));
+    return capacity_hours(queue_ns(d, at.entity, at.arg));
 }
 
 double queue_goodput(const struct digest *d, struct metric_at at)
 {
-    uint32_t owner = owner_of(d, at.entity);
-    return capacity_ratio(capacity_ns(d, owner, owner + 1, STATE_BIT(TRAINING)),
-                          capacity_ns(d, owner, owner + 1, STATES_TRAINING_TIME));
+    return capacity_ratio(queue_ns(d, at.entity, STATE_BIT(TRAINING)),
+                          queue_ns(d, at.entity, STATES_TRAINING_TIME));
 }
 
 double queue_wait_mean(const struct digest *d, struct metric_at at)
@@ -49,4 +50,44 @@ double queue_completion_mean(const struct digest *d, struct metric_at at)
 double queue_completion_quantile(const struct digest *d, struct metric_at at)
 {
     return durations_quantile_s(&d->queues[at.entity].completion, at.arg / 100.0);
+}
+
+/* ---- tenants ---- */
+
+double tenant_count(const struct digest *d, struct metric_at at)
+{
+    const struct digest_tenant *t = &d->tenants[at.entity];
+    const uint64_t counts[] = {
+        [TENANT_SUBMITTED] = t->submitted,     [TENANT_STARTED] = t->started,
+        [TENANT_DONE] = t->done,               [TENANT_WAITING] = t->waiting,
+        [TENANT_PREEMPTIONS] = t->preemptions,
+    };
+    return (double)counts[at.arg];
+}
+
+double tenant_wait_mean(const struct digest *d, struct metric_at at)
+{
+    return durations_mean_s(&d->tenants[at.entity].wait);
+}
+
+double tenant_wait_quantile(const struct digest *d, struct metric_at at)
+{
+    return durations_quantile_s(&d->tenants[at.entity].wait, at.arg / 100.0);
+}
+
+double tenant_completion_mean(const struct digest *d, struct metric_at at)
+{
+    return durations_mean_s(&d->tenants[at.entity].completion);
+}
+
+double tenant_completion_quantile(const struct digest *d, struct metric_at at)
+{
+    return durations_quantile_s(&d->tenants[at.entity].completion, at.arg / 100.0);
+}
+
+double tenant_goodput(const struct digest *d, struct metric_at at)
+{
+    uint32_t owner = at.entity + 1;
+    return capacity_ratio(capacity_ns(d, owner, owner + 1, STATE_BIT(TRAINING)),
+                          capacity_ns(d, owner, owner + 1, STATES_TRAINING_TIME));
 }

@@ -53,6 +53,8 @@ static void put_metric(struct json *j, const struct summary *s, size_t metric, u
                        leaf_fn *leaf)
 {
     enum axis entity = metrics[metric].entity;
+    if (s->n[entity] == 0 || s->n[metrics[metric].part] == 0)
+        return; /* no such entity */
     if (entity == AXIS_NONE) {
         put_parts(j, metrics[metric].name, s, metric, column, 0, leaf);
         return;
@@ -162,7 +164,8 @@ enum hr_err result_json(FILE *out, const struct summary *s, const struct verdict
     json_close(&j);
     json_object(&j, "units");
     for (size_t m = 0; m < metrics_n; m++)
-        json_text(&j, metrics[m].name, metrics[m].unit);
+        if (s->n[metrics[m].entity] > 0 && s->n[metrics[m].part] > 0)
+            json_text(&j, metrics[m].name, metrics[m].unit);
     json_close(&j);
     json_close(&j);
     return ferror(out) ? HR_IO : HR_OK;

@@ -162,7 +162,8 @@ static enum hr_err read_columns(struct reader *r)
 
 static enum hr_err read_axes(struct reader *r)
 {
-    static const enum axis own[] = {AXIS_SERVICE, AXIS_QUEUE, AXIS_OBJECTIVE};
+    static const enum axis own[] = {AXIS_SERVICE, AXIS_QUEUE, AXIS_OBJECTIVE, AXIS_TENANT,
+                                    AXIS_POOL};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
         const char **names = NULL;
         uint32_t n = 0;
@@ -191,7 +192,8 @@ static enum hr_err read_metric(struct reader *r, size_t m, double *buffer)
 static enum hr_err read_values(struct reader *r)
 {
     struct summary *s = r->out;
-    uint64_t owners = 1 + (uint64_t)s->n[AXIS_SERVICE] + s->n[AXIS_QUEUE];
+    uint64_t owners = 1 + (uint64_t)s->n[AXIS_SERVICE] + s->n[AXIS_QUEUE] + s->n[AXIS_TENANT];
+    owners += s->n[AXIS_POOL];
     uint64_t runs = (uint64_t)s->n_columns * s->n_replications;
     uint64_t a_run = metrics_n * owners * (s->n[AXIS_OBJECTIVE] + GPU_STATES + STAGES);
     if (runs > MOST_VALUES / a_run)

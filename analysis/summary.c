@@ -11,17 +11,36 @@
 
 /* ---- axes ---- */
 
-static const char *service_name(const struct plan *p, uint32_t i)
+/* How many of a kind a plan has. */
+static size_t count_of(const struct plan *p, enum axis axis)
 {
-    return p->services[i].name;
+    switch (axis) {
+    case AXIS_SERVICE:
+        return p->n_services;
+    case AXIS_QUEUE:
+        return p->n_queues;
+    case AXIS_TENANT:
+        return plan_claimants(p) - p->n_services;
+    case AXIS_POOL:
+        return p->n_pools;
+    default:
+        return 0;
+    }
 }
 
-static const char *queue_name(const struct plan *p, uint32_t i)
+static const char *name_of(const struct plan *p, enum axis axis, uint32_t i)
 {
-    return p->queues[i].name;
+    switch (axis) {
+    case AXIS_SERVICE:
+        return p->services[i].name;
+    case AXIS_QUEUE:
+        return p->queues[i].name;
+    case AXIS_TENANT:
+        return plan_claimant_name(p, (uint32_t)p->n_services + i);
+    default:
+        return p->pools[i].name ? p->pools[i].name : "";
+    }
 }
-
-typedef const char *name_fn(const struct plan *p, uint32_t i);
 
 static uint32_t find_name(const char *const *names, uint32_t n, const char *name)
 {
@@ -33,45 +52,72 @@ static uint32_t find_name(const char *const *names, uint32_t n, const char *name
 
 /* The union of names over the columns, in order of first appearance. */
 static enum hr_err union_axis(struct summary *s, enum axis axis,
-                              const struct summary_source *columns, name_fn *name_of)
+                              const struct summary_source *columns)
 {
     size_t most = 0;
     for (uint32_t c = 0; c < s->n_columns; c++)
-        most += axis == AXIS_SERVICE ? columns[c].plan->n_services : columns[c].plan->n_queues;
+        most += count_of(columns[c].plan, axis);
     const char **names = arena_array(&s->arena, most + 1, sizeof *names);
     if (!names)
         return HR_NOMEM;
     uint32_t n = 0;
-    for (uint32_t c = 0; c < s->n_columns; c++) {
-        const struct plan *p = columns[c].plan;
-        size_t here = axis == AXIS_SERVICE ? p->n_services : p->n_queues;
-        for (uint32_t i = 0; i < here; i++) {
-            const char *name = name_of(p, i);
+    for (uint32_t c = 0; c < s->n_columns; c++)
+        for (uint32_t i = 0; i < count_of(columns[c].plan, axis); i++) {
+            const char *name = name_of(columns[c].plan, axis, i);
             if (find_name(names, n, name) < n)
                 continue;
             names[n] = arena_strdup(&s->arena, name);
             if (!names[n++])
                 return HR_NOMEM;
         }
-    }
     s->names[axis] = names;
     s->n[axis] = n;
     return HR_OK;
 }
 
+/* Each queue has one tenant, of its own name: an axis of tenants would repeat that of queues. */
+static bool tenants_are_queues(const struct plan *p)
+{
+    for (size_t i = 0; i < p->n_queues; i++)
+        if (queue_tenants(&p->queues[i]) != 1 ||
+            strcmp(p->queues[i].tenant.name, p->queues[i].name) != 0)
+            return false;
+    return true;
+}
+
+/* Tenants and pools, where they say more than the queues and the fleet do. */
+static enum hr_err further_axes(struct summary *s, const struct summary_source *columns)
+{
+    bool tenants = false, pools = false;
+    for (uint32_t c = 0; c < s->n_columns; c++) {
+        tenants = tenants || !tenants_are_queues(columns[c].plan);
+        pools = pools || columns[c].plan->n_pools > 1;
+    }
+    if (tenants)
+        TRY(union_axis(s, AXIS_TENANT, columns));
+    return pools ? union_axis(s, AXIS_POOL, columns) : HR_OK;
+}
+
+/* The axis of the claimants that are no service. */
+static enum axis training_axis(const struct summary *s)
+{
+    return s->n[AXIS_TENANT] ? AXIS_TENANT : AXIS_QUEUE;
+}
+
 static enum hr_err owner_axis(struct summary *s)
 {
-    uint32_t services = s->n[AXIS_SERVICE], queues = s->n[AXIS_QUEUE];
-    const char **names = arena_array(&s->arena, 1 + (size_t)services + queues, sizeof *names);
+    enum axis training = training_axis(s);
+    uint32_t services = s->n[AXIS_SERVICE], tenants = s->n[training];
+    const char **names = arena_array(&s->arena, 1 + (size_t)services + tenants, sizeof *names);
     if (!names)
         return HR_NOMEM;
     names[0] = "nobody";
     for (uint32_t i = 0; i < services; i++)
         names[1 + i] = s->names[AXIS_SERVICE][i];
-    for (uint32_t i = 0; i < queues; i++)
-        names[1 + services + i] = s->names[AXIS_QUEUE][i];
+    for (uint32_t i = 0; i < tenants; i++)
+        names[1 + services + i] = s->names[training][i];
     s->names[AXIS_OWNER] = names;
-    s->n[AXIS_OWNER] = 1 + services + queues;
+    s->n[AXIS_OWNER] = 1 + services + tenants;
     return HR_OK;
 }
 
@@ -176,8 +222,9 @@ enum hr_err summary_init(struct summary *s, const struct summary_source *columns
         return HR_NOMEM;
     for (uint32_t c = 0; c < n_columns; c++)
         TRY(copy_column(s, c, &columns[c]));
-    TRY(union_axis(s, AXIS_SERVICE, columns, service_name));
-    TRY(union_axis(s, AXIS_QUEUE, columns, queue_name));
+    TRY(union_axis(s, AXIS_SERVICE, columns));
+    TRY(union_axis(s, AXIS_QUEUE, columns));
+    TRY(further_axes(s, columns));
     TRY(objective_axis(s, columns));
     return summary_layout(s);
 }
@@ -190,38 +237,41 @@ void summary_fini(struct summary *s)
 
 /* ---- values ---- */
 
-static uint32_t local_service(const struct plan *p, const char *name)
+static uint32_t local_of(const struct plan *p, enum axis axis, const char *name)
 {
-    for (uint32_t i = 0; i < p->n_services; i++)
-        if (strcmp(p->services[i].name, name) == 0)
+    for (uint32_t i = 0; i < count_of(p, axis); i++)
+        if (strcmp(name_of(p, axis, i), name) == 0)
             return i;
     return SUMMARY_ABSENT;
 }
 
-static uint32_t local_queue(const struct plan *p, const char *name)
+static uint32_t local_claimant(const struct plan *p, const char *tenant)
 {
-    for (uint32_t i = 0; i < p->n_queues; i++)
-        if (strcmp(p->queues[i].name, name) == 0)
-            return i;
-    return SUMMARY_ABSENT;
+    uint32_t i = local_of(p, AXIS_TENANT, tenant);
+    return i == SUMMARY_ABSENT ? i : (uint32_t)p->n_services + i;
+}
+
+static uint32_t local_owner(const struct summary *s, const struct plan *p, uint32_t e)
+{
+    if (e == 0)
+        return 0;
+    uint32_t i = e <= s->n[AXIS_SERVICE]
+                     ? local_of(p, AXIS_SERVICE, s->names[AXIS_SERVICE][e - 1])
+                     : local_claimant(p, s->names[AXIS_OWNER][e]);
+    return i == SUMMARY_ABSENT ? i : i + 1;
 }
 
 uint32_t summary_local(const struct summary *s, const struct plan *p, enum axis axis, uint32_t e)
 {
-    uint32_t services = s->n[AXIS_SERVICE];
     switch (axis) {
     case AXIS_SERVICE:
-        return local_service(p, s->names[AXIS_SERVICE][e]);
     case AXIS_QUEUE:
-        return local_queue(p, s->names[AXIS_QUEUE][e]);
+    case AXIS_POOL:
+        return local_of(p, axis, s->names[axis][e]);
+    case AXIS_TENANT:
+        return local_claimant(p, s->names[axis][e]);
     case AXIS_OWNER:
-        if (e == 0)
-            return 0;
-        uint32_t i = e <= services ? local_service(p, s->names[AXIS_SERVICE][e - 1])
-                                   : local_queue(p, s->names[AXIS_QUEUE][e - 1 - services]);
-        if (i == SUMMARY_ABSENT)
-            return i;
-        return 1 + (e <= services ? i : plan_queue_claimant(p, i));
+        return local_owner(s, p, e);
     default:
         return 0;
     }
