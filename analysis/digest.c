@@ -186,7 +186,8 @@ static enum hr_err scan_job(struct digest *d, const struct job_row *job)
     if (job->outcome != OUTCOME_DONE)
         return HR_OK;
     simtime_ns completion = job->end_ns - job->submit_ns;
-    bool ok = durations_add(&q->completion, completion) && durations_add(&t->completion, completion);
+    bool ok =
+        durations_add(&q->completion, completion) && durations_add(&t->completion, completion);
     return ok ? HR_OK : HR_NOMEM;
 }
 

@@ -157,7 +157,6 @@ static double time_s(simtime_ns t)
     return t == SIM_NEVER ? NAN : sim_time_to_s(t);
 }
 
-
 /* Reads a whole number of the row. */
 static int64_t whole_of(const struct rows *rows, const struct column *c, const void *at,
                         uint32_t column)

@@ -34,8 +34,8 @@ extern const char *const axis_names[AXES]; /* dimension names: "service", ... */
 enum better { BETTER_NEUTRAL, BETTER_HIGHER, BETTER_LOWER };
 extern const char *const better_names[]; /* "neutral", "higher", "lower" */
 
-/* entity and part are indices of the run's own services, queues, owners, objectives, pools; a tenant
- * is its claimant's number. */
+/* entity and part are indices of the run's own services, queues, owners, objectives, pools; a
+ * tenant is its claimant's number. */
 struct metric_at {
     uint32_t entity, part;
     uint32_t arg; /* the constant of the row */

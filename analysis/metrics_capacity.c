@@ -140,9 +140,23 @@ u128 capacity_pool_ns(const struct digest *d, uint32_t pool, uint32_t first, uin
     return sum;
 }
 
+/* Under a price path the run has added up price times GPUs. */
+static double followed_usd(const struct pool_results *r, uint32_t first, uint32_t end,
+                           uint32_t states)
+{
+    double sum = 0;
+    for (uint32_t owner = first; owner < end; owner++)
+        for (unsigned s = 0; s < GPU_STATES; s++)
+            if (states >> s & 1)
+                sum += r->cost_usd[results_account(owner, s)];
+    return sum;
+}
+
 double capacity_pool_usd(const struct digest *d, uint32_t pool, uint32_t first, uint32_t end,
                          uint32_t states)
 {
+    if (d->plan->pools[pool].supply.price && d->results->n_pools)
+        return followed_usd(&d->results->pools[pool], first, end, states & STATES_SUPPLIED);
     u128 ns = capacity_pool_ns(d, pool, first, end, states & STATES_SUPPLIED);
     double price = d->plan->pools[pool].price_usd_per_gpu_h;
     return price > 0 ? price * capacity_hours(ns) : ns ? NAN : 0;

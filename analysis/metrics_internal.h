@@ -8,10 +8,10 @@
 #define LATENCY(metric, percent) ((uint32_t)(metric)*100u + (percent))
 
 /* metrics_capacity.c: arg of hours and share functions is a set of states, a bit each. */
-#define STATE_BIT(s)  (UINT32_C(1) << GPU_##s)
-#define STATES_ALL    ((UINT32_C(1) << GPU_STATES) - 1)
+#define STATE_BIT(s)    (UINT32_C(1) << GPU_##s)
+#define STATES_ALL      ((UINT32_C(1) << GPU_STATES) - 1)
 #define STATES_SUPPLIED (STATES_ALL & ~STATE_BIT(ABSENT))
-#define STATES_USEFUL (STATE_BIT(SERVING) | STATE_BIT(TRAINING))
+#define STATES_USEFUL   (STATE_BIT(SERVING) | STATE_BIT(TRAINING))
 #define STATES_TRAINING_TIME                                                                       \
     (STATE_BIT(TRAINING) | STATE_BIT(CHECKPOINTING) | STATE_BIT(RESTORING) | STATE_BIT(LOST) |     \
      STATE_BIT(DRAINING))

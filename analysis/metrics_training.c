@@ -58,8 +58,10 @@ double tenant_count(const struct digest *d, struct metric_at at)
 {
     const struct digest_tenant *t = &d->tenants[at.entity];
     const uint64_t counts[] = {
-        [TENANT_SUBMITTED] = t->submitted,     [TENANT_STARTED] = t->started,
-        [TENANT_DONE] = t->done,               [TENANT_WAITING] = t->waiting,
+        [TENANT_SUBMITTED] = t->submitted,
+        [TENANT_STARTED] = t->started,
+        [TENANT_DONE] = t->done,
+        [TENANT_WAITING] = t->waiting,
         [TENANT_PREEMPTIONS] = t->preemptions,
     };
     return (double)counts[at.arg];

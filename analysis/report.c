@@ -5,6 +5,7 @@
 
 #include "analysis/explain.h"
 #include "analysis/paired.h"
+#include "analysis/statement.h"
 #include "sim/units.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ struct report {
     FILE *out;
     const struct summary *s;
     const struct verdict *v;
-    bool colour;
+    bool colour, all;
     size_t cell; /* width of a column of the table */
 };
 
@@ -359,6 +360,33 @@ static void print_verdicts(const struct report *r)
         }
 }
 
+/* Of the design chosen and the one it is held against; with `all` of every one. */
+static enum hr_err print_statements(const struct report *r)
+{
+    enum { MOST_OF_ONE = 10, MOST_OF_SEVERAL = 4 };
+    size_t most = r->all ? SIZE_MAX - 1 : r->s->n_columns == 1 ? MOST_OF_ONE : MOST_OF_SEVERAL;
+    for (uint32_t c = 0; c < r->s->n_columns; c++) {
+        if (!r->all && c != r->v->choice && c != r->v->reference)
+            continue;
+        struct text title = {0}, t = {0};
+        struct statement statement;
+        text_add(&title, "GPU-HOURS");
+        if (r->s->n_columns > 1)
+            text_add(&title, " of %s", r->s->columns[c].label);
+        print_title(r, text_get(&title));
+        text_free(&title);
+        enum hr_err err = statement_init(&statement, r->s, c, most);
+        if (err == HR_OK)
+            err = statement_print(r->out, &statement);
+        statement_fini(&statement);
+        TRY(err);
+        statement_sentence(&t, r->s, c);
+        text_wrap(r->out, text_get(&t), 2, 2, WIDTH);
+        text_free(&t);
+    }
+    return HR_OK;
+}
+
 static void print_reasons(const struct report *r)
 {
     print_title(r, "WHY");
@@ -444,7 +472,7 @@ static void print_intervals(const struct report *r)
 enum hr_err report_print(FILE *out, const struct summary *s, const struct verdict *v,
                          const struct report_options *options)
 {
-    struct report r = {out, s, v, options->colour, LEAST_CELL};
+    struct report r = {out, s, v, options->colour, options->all, LEAST_CELL};
     for (uint32_t c = 0; c < s->n_columns; c++) {
         size_t wide = text_width(s->columns[c].label) + 1;
         if (wide > r.cell)
@@ -454,6 +482,7 @@ enum hr_err report_print(FILE *out, const struct summary *s, const struct verdic
     print_answer(&r);
     print_tables(&r);
     print_verdicts(&r);
+    TRY(print_statements(&r));
     print_reasons(&r);
     print_intervals(&r);
     return ferror(out) ? HR_IO : HR_OK;

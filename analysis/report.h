@@ -11,6 +11,7 @@
 
 struct report_options {
     bool colour;
+    bool all; /* every claimant, and the statement of every design */
 };
 
 /* HR_NOMEM; HR_IO when out has an error. */

@@ -255,9 +255,8 @@ static uint32_t local_owner(const struct summary *s, const struct plan *p, uint3
 {
     if (e == 0)
         return 0;
-    uint32_t i = e <= s->n[AXIS_SERVICE]
-                     ? local_of(p, AXIS_SERVICE, s->names[AXIS_SERVICE][e - 1])
-                     : local_claimant(p, s->names[AXIS_OWNER][e]);
+    uint32_t i = e <= s->n[AXIS_SERVICE] ? local_of(p, AXIS_SERVICE, s->names[AXIS_SERVICE][e - 1])
+                                         : local_claimant(p, s->names[AXIS_OWNER][e]);
     return i == SUMMARY_ABSENT ? i : i + 1;
 }
 

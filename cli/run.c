@@ -17,6 +17,8 @@ static const struct option table[] = {
     {"--no-output", NULL, OPTION_FLAG, AT(no_output), 0, 0, NULL, "write no result file"},
     {"--force", "-f", OPTION_FLAG, AT(force), 0, 0, NULL, "replace files that exist"},
     {"--json", NULL, OPTION_FLAG, AT(json), 0, 0, NULL, "print JSON instead of the report"},
+    {"--all", NULL, OPTION_FLAG, AT(all), 0, 0, NULL,
+     "every tenant and every design in the GPU-hours"},
     {"--csv", NULL, OPTION_TEXT, AT(csv), 0, 0, "FILE", "also write the summary as tidy CSV"},
     {"--requests", NULL, OPTION_TEXT, AT(requests), 0, 0, "FILE", "also write a CSV row a request"},
     {"--events", NULL, OPTION_TEXT, AT(events), 0, 0, "FILE",

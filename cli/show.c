@@ -8,13 +8,15 @@
 #include "cli/terminal.h"
 
 struct show_options {
-    bool json, csv, help;
+    bool json, csv, all, help;
 };
 
 static const struct option table[] = {
     {"--json", NULL, OPTION_FLAG, offsetof(struct show_options, json), 0, 0, NULL, "print JSON"},
     {"--csv", NULL, OPTION_FLAG, offsetof(struct show_options, csv), 0, 0, NULL,
      "print the summary as tidy CSV"},
+    {"--all", NULL, OPTION_FLAG, offsetof(struct show_options, all), 0, 0, NULL,
+     "every tenant and every design in the GPU-hours"},
     {"--help", "-h", OPTION_FLAG, offsetof(struct show_options, help), 0, 0, NULL, "this list"},
 };
 
@@ -23,7 +25,7 @@ enum { OPTIONS = sizeof table / sizeof table[0] };
 static enum hr_err print(const struct show_options *o, const struct summary *s)
 {
     struct verdict v = {0};
-    const struct report_options options = {.colour = terminal_colour(stdout)};
+    const struct report_options options = {.colour = terminal_colour(stdout), .all = o->all};
     enum hr_err err = verdict_init(&v, s);
     if (err == HR_OK)
         err = o->json  ? result_json(stdout, s, &v)

@@ -59,7 +59,7 @@ static enum hr_err write_csv(const char *path, bool force, const struct summary 
 static enum hr_err print(const struct simulate_options *o, const struct summary *s,
                          const struct verdict *v)
 {
-    const struct report_options options = {.colour = terminal_colour(stdout)};
+    const struct report_options options = {.colour = terminal_colour(stdout), .all = o->all};
     return o->json ? result_json(stdout, s, v) : report_print(stdout, s, v, &options);
 }
 

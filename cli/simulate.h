@@ -12,7 +12,7 @@ struct simulate_options {
     const char *output, *csv, *requests, *events;
     const char *seed;
     uint32_t replications, threads; /* 0: the scenario's, one per core */
-    bool json, force, no_output, help;
+    bool json, all, force, no_output, help;
 };
 
 /* How the operands and settings make columns. */
