@@ -1,4 +1,4 @@
-/* The plan as a whole: fleet, reclaim, and the claimants sorted by name. */
+/* The plan as a whole, and the claimants sorted by name. */
 #include "scenarios/build.h"
 
 #include "scenarios/moment.h"
@@ -29,38 +29,6 @@ struct dist build_dist(const struct duration_spec *d)
     default:
         return (struct dist){DIST_FIXED, d->fixed_s, 0};
     }
-}
-
-/* ---- fleet ---- */
-
-static enum hr_err build_fleet(const struct build *b, const struct design_spec *d, struct plan *out)
-{
-    const struct fleet_spec *f = &b->check->spec->fleet;
-    const struct reclaim_spec *r = &b->check->spec->reclaim;
-    const struct group_spec *from = f->groups.items;
-    size_t n = f->groups.n ? f->groups.n : 1;
-    struct node_group *groups = arena_array(b->check->arena, n, sizeof *groups);
-    struct fleet_plan *pool = arena_alloc(b->check->arena, sizeof *pool);
-    if (!groups || !pool)
-        return HR_NOMEM;
-    groups[0] =
-        (struct node_group){"fleet", f->gpu, (uint32_t)f->nodes, (uint32_t)f->gpus_per_node};
-    for (size_t i = 0; i < f->groups.n; i++)
-        groups[i] = (struct node_group){from[i].name, from[i].gpu, (uint32_t)from[i].nodes,
-                                        (uint32_t)from[i].gpus_per_node};
-    *pool = (struct fleet_plan){.name = "fleet",
-                                .groups = groups,
-                                .n_groups = n,
-                                .reclaim = {.victims = (enum victim_rule)r->victims,
-                                            .grace_ns = sim_time_from_s(r->grace_s),
-                                            .teardown = build_dist(&r->teardown),
-                                            .scrub = build_dist(&r->scrub),
-                                            .consolidate = r->consolidate,
-                                            .serial = r->concurrency == 1},
-                                .price_usd_per_gpu_h = f->price_usd_per_h};
-    out->pools = pool;
-    out->n_pools = 1;
-    return quotas_cohorts(b->check, d, &pool->cohorts, &pool->n_cohorts);
 }
 
 /* One minute up to two days, then the whole minutes that give at most 2,880 steps. */

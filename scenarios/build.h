@@ -35,6 +35,7 @@ enum hr_err build_plan(const struct build *b, const char *design, const struct d
 /* ---- parts, by file ---- */
 
 struct dist build_dist(const struct duration_spec *d);
+enum hr_err build_fleet(const struct build *b, const struct design_spec *d, struct plan *out);
 enum hr_err build_trace(const struct build *b, const char *owner, const struct trace_file_spec *t,
                         bool jobs, struct loaded_trace **out);
 enum hr_err build_traffic(const struct build *b, const char *owner, const struct traffic_spec *t,

@@ -2,6 +2,7 @@
 #include "models/serving/calibrate.h"
 #include "models/serving/catalogue.h"
 #include "scenarios/build.h"
+#include "scenarios/pools.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -224,14 +225,13 @@ enum hr_err build_service(const struct build *b, const char *name, const struct 
     double weights;
     *out = (struct service_plan){
         .name = name,
-        .pools = {{0, claim->quota}},
-        .n_pools = 1,
         .gpus_per_replica = (uint32_t)s->tensor_parallel,
         .router = (enum router_kind)s->router,
         .slow_start_ns = sim_time_from_s(s->slow_start_s),
         .drain_limit_ns = sim_time_from_s(s->drain_limit_s),
         .request_timeout_ns = isnan(s->timeout_s) ? SIM_NEVER : sim_time_from_s(s->timeout_s),
     };
+    out->n_pools = pools_split(b->check, &s->pools, claim->choice, &claim->quota, out->pools);
     TRY(build_engine(b, s, out, &weights));
     build_slo(b, &s->slo, &out->slo);
     build_cold_start(&s->cold_start, weights, out->cold_start);
@@ -297,7 +297,7 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         warn_of_load(b, t, trace);
     *out = (struct queue_plan){
         .name = name,
-        .tenant = {.name = name, .weight = 1, .pools = {{0, claim->quota}}, .n_pools = 1},
+        .tenant = {.name = name, .weight = 1},
         .backfill = (enum backfill_kind)t->backfill,
         .estimate = factor ? ESTIMATE_FACTOR : (enum estimate_kind)t->estimate.word,
         .estimate_factor = factor ? t->estimate.number : 1,
@@ -311,6 +311,8 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         .work_factor = t->jobs.work_factor,
         .jobs_offset_ns = sim_time_from_s(t->jobs.offset_s),
     };
+    out->tenant.n_pools =
+        pools_split(b->check, &t->pools, claim->choice, &claim->quota, out->tenant.pools);
     TRY(build_drawn(b, &t->drawn, &out->mix));
     return build_backlog(b, &t->backlog, out);
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define DAY_S 86400.0
-enum { MOST_WINDOWS = 1000000, MOST_STEPS = 100000, MOST_GPUS = 1000000 };
+enum { MOST_WINDOWS = 1000000, MOST_STEPS = 100000 };
 
 void check_say(const struct check *c, enum diag_level level, const void *at, const char *key,
                const char *nearest, const char *format, ...)
@@ -43,29 +43,36 @@ char *check_path(const struct check *c, const char *file)
 
 const char *check_gpu(const struct check *c)
 {
-    const struct field_list *groups = &c->spec->fleet.groups;
+    const struct field_list *groups = &c->spec->fleet.groups, *pools = &c->spec->fleet.pools;
+    if (pools->n)
+        return ((const struct pool_spec *)pools->items)[0].gpu;
     return groups->n ? ((const struct group_spec *)groups->items)[0].gpu : c->spec->fleet.gpu;
 }
 
 /* ---- what follows from the spec ---- */
 
+static void add_nodes(struct check *c, uint64_t nodes, uint64_t gpus_per_node)
+{
+    if (nodes == FIELD_NO_WHOLE)
+        return;
+    c->fleet_gpus += nodes * gpus_per_node;
+    if (gpus_per_node > c->largest_node)
+        c->largest_node = (uint32_t)gpus_per_node;
+}
+
 static void count_gpus(struct check *c)
 {
     const struct fleet_spec *f = &c->spec->fleet;
     const struct group_spec *groups = f->groups.items;
+    const struct pool_spec *pools = f->pools.items;
     c->fleet_gpus = 0;
     c->largest_node = 0;
-    if (f->groups.n == 0 && f->nodes != FIELD_NO_WHOLE) {
-        c->fleet_gpus = f->nodes * f->gpus_per_node;
-        c->largest_node = (uint32_t)f->gpus_per_node;
-    }
-    for (size_t i = 0; i < f->groups.n; i++) {
-        if (groups[i].nodes == FIELD_NO_WHOLE)
-            continue;
-        c->fleet_gpus += groups[i].nodes * groups[i].gpus_per_node;
-        if (groups[i].gpus_per_node > c->largest_node)
-            c->largest_node = (uint32_t)groups[i].gpus_per_node;
-    }
+    if (f->groups.n == 0 && f->pools.n == 0)
+        add_nodes(c, f->nodes, f->gpus_per_node);
+    for (size_t i = 0; i < f->groups.n && f->pools.n == 0; i++)
+        add_nodes(c, groups[i].nodes, groups[i].gpus_per_node);
+    for (size_t i = 0; i < f->pools.n; i++)
+        add_nodes(c, pools[i].nodes, pools[i].gpus_per_node);
 }
 
 static bool has_recorded_jobs(const struct scenario_spec *s)
@@ -113,19 +120,6 @@ static void check_times(const struct check *c)
     if (!isnan(s->timeline_s) && measured / s->timeline_s > MOST_STEPS)
         check_say(c, DIAG_ERROR, s->at, "timeline", NULL,
                   "timeline: more than 100,000 steps: take longer ones");
-}
-
-static void check_fleet(const struct check *c)
-{
-    const struct fleet_spec *f = &c->spec->fleet;
-    if (!f->at)
-        return; /* said: it is required */
-    if (f->groups.at && f->nodes != FIELD_NO_WHOLE)
-        check_say(c, DIAG_ERROR, f->at, "nodes", NULL, "nodes and groups exclude each other");
-    else if (c->fleet_gpus == 0 && !node_get(f->at, "nodes"))
-        check_say(c, DIAG_ERROR, f->at, NULL, NULL, "the fleet needs nodes, or groups of them");
-    if (c->fleet_gpus > MOST_GPUS)
-        check_say(c, DIAG_ERROR, f->at, "nodes", NULL, "more than 1,000,000 GPUs");
 }
 
 static void check_names(const struct check *c)

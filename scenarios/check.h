@@ -39,6 +39,8 @@ void check_trace(const struct check *c, const struct trace_file_spec *t, bool jo
 void check_traffic(const struct check *c, const struct traffic_spec *t);
 void check_service(const struct check *c, const struct service_spec *s);
 void check_training(const struct check *c, const struct training_spec *t);
+void check_fleet(const struct check *c);
+void check_pools(const struct check *c, const void *at, const struct field_list *named);
 void check_drawn(const struct check *c, const struct drawn_spec *d);
 
 /* "p99.9" as parts per million; 0 when it is no percentile. */

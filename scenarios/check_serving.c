@@ -124,6 +124,7 @@ static void check_scaler(const struct check *c, const struct autoscaler_spec *a)
 
 void check_service(const struct check *c, const struct service_spec *s)
 {
+    check_pools(c, s->at, &s->pools);
     check_model(c, s);
     check_shape(c, s);
     check_traffic(c, &s->traffic);

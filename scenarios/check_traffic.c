@@ -204,6 +204,7 @@ static void check_gangs(const struct check *c, const struct backlog_spec *b)
 
 void check_training(const struct check *c, const struct training_spec *t)
 {
+    check_pools(c, t->at, &t->pools);
     if (!node_get(t->at, "jobs") && !node_get(t->at, "drawn") && !node_get(t->at, "backlog"))
         check_say(c, DIAG_ERROR, t->at, NULL, NULL,
                   "a queue needs jobs, drawn jobs, a backlog, or several of these");

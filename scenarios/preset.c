@@ -39,9 +39,10 @@ static const struct {
 } uses[] = {
     {"inference", BIT(PRESET_SEPARATE)},
     {"training", BIT(PRESET_SEPARATE)},
-    {"floor", BIT(PRESET_FLOOR_PLUS_BORROW)},
-    {"buffer", BIT(PRESET_SHARED) | BIT(PRESET_FLOOR_PLUS_BORROW) | BIT(PRESET_QUOTA)},
-    {"training_floor", BIT(PRESET_FLOOR_PLUS_BORROW)},
+    {"floor", BIT(PRESET_FLOOR_PLUS_BORROW) | BIT(PRESET_SPOT_MIX)},
+    {"buffer",
+     BIT(PRESET_SHARED) | BIT(PRESET_FLOOR_PLUS_BORROW) | BIT(PRESET_QUOTA) | BIT(PRESET_SPOT_MIX)},
+    {"training_floor", BIT(PRESET_FLOOR_PLUS_BORROW) | BIT(PRESET_SPOT_MIX)},
     {"quotas", BIT(PRESET_QUOTA)},
     {"cohorts", BIT(PRESET_QUOTA)},
 };
@@ -171,6 +172,28 @@ static void floor_plus_borrow(const struct preset_run *r)
         r->claims[r->services->n + i].quota = quota(floor[i], all, floor[i], 0, RECLAIM_FLOOR);
 }
 
+static bool has_kind(const struct check *c, enum supply_kind kind)
+{
+    for (size_t i = 0; i < pools_count(c); i++)
+        if (pools_view(c, i).supply->kind == (int)kind)
+            return true;
+    return false;
+}
+
+static void spot_mix(const struct preset_run *r)
+{
+    const struct training_spec *queues = r->queues->items;
+    floor_plus_borrow(r);
+    if (!has_kind(r->c, SUPPLY_RESERVED) || !has_kind(r->c, SUPPLY_SPOT))
+        check_say(r->c, DIAG_ERROR, r->d->at, NULL, NULL,
+                  "design %.60s: spot-mix needs a reserved and a spot pool in the fleet", r->name);
+    for (size_t i = 0; i < r->services->n; i++)
+        r->claims[i].choice = POOLS_SERVICE;
+    for (size_t i = 0; i < r->queues->n; i++)
+        r->claims[r->services->n + i].choice =
+            queues[i].tolerates_spot ? POOLS_TOLERANT : POOLS_FIRM;
+}
+
 static void explicit_quotas(const struct preset_run *r)
 {
     const struct field_list *l = &r->d->quotas;
@@ -251,7 +274,7 @@ static void check_queue_claim(const struct preset_run *r, const struct training_
 
 static bool check_sums(const struct preset_run *r)
 {
-    static const char *const keys[PRESETS] = {"inference", "preset", "floor", "quotas"};
+    static const char *const keys[PRESETS] = {"inference", "preset", "floor", "quotas", "floor"};
     uint64_t floors = quotas_own_gpus(r->d), all = r->c->fleet_gpus;
     for (size_t i = 0; i < r->services->n + r->queues->n; i++)
         floors += r->claims[i].quota.floor_gpus;
@@ -278,14 +301,15 @@ void preset_claims(const struct check *c, const char *name, const struct design_
                    struct claim *claims)
 {
     static void (*const presets[PRESETS])(const struct preset_run *) = {
-        separate, shared, floor_plus_borrow, explicit_quotas};
+        separate, shared, floor_plus_borrow, explicit_quotas, spot_mix};
     struct preset_run r = {
         c, name, d, preset_of(name, d), &c->spec->services, &c->spec->training, claims};
     uint64_t buffer[MOST_CLAIMANTS];
     assert(r.services->n + r.queues->n <= MOST_CLAIMANTS);
     if (r.preset == PRESETS) {
         check_say(c, DIAG_ERROR, d->at, NULL, diag_nearest(name, preset_names, PRESETS),
-                  "design '%.60s' needs a preset: separate, shared, floor-plus-borrow or quota",
+                  "design '%.60s' needs a preset: separate, shared, floor-plus-borrow, quota or "
+                  "spot-mix",
                   name);
         return;
     }

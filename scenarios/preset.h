@@ -6,16 +6,20 @@
  *                       0, whole fleet
  *   floor-plus-borrow   the same with a service floor F (lends nothing) and a warm buffer of H
  *                       GPUs; queues: floor T, all of it lent, reclaimed up to the floor
+ *   spot-mix            the numbers of floor-plus-borrow; services in reserved pools, then on
+ *                       demand; queues that tolerate it on spot, then reserved; others reserved
  *   quota               explicit numbers; borrow absent: the whole fleet; lend absent: all */
 #ifndef HEADROOM_SCENARIOS_PRESET_H
 #define HEADROOM_SCENARIOS_PRESET_H
 
 #include "models/capacity/fleet.h"
 #include "scenarios/check.h"
+#include "scenarios/pools.h"
 
 struct claim {
     struct quota quota;
-    uint64_t buffer_gpus; /* ready and idle above the need; services */
+    uint64_t buffer_gpus;     /* ready and idle above the need; services */
+    enum pools_choice choice; /* where it does not name its pools */
 };
 
 /* Claims of the services, then the queues, each in the order written: room for as many. Mistakes go

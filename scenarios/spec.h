@@ -46,12 +46,72 @@ struct group_spec {
     uint64_t nodes, gpus_per_node;
 };
 
+struct on_demand_spec {
+    const void *at;
+    uint64_t initial;
+    struct duration_spec provision;
+    struct field_either idle_release; /* word: never */
+};
+
+struct shocks_spec {
+    const void *at;
+    double every_s, share;
+};
+
+struct spot_spec {
+    const void *at;
+    double life_s, rate_per_s, notice_s;
+    struct duration_spec absence;
+    struct shocks_spec shocks;
+};
+
+struct weibull_spec {
+    const void *at;
+    double scale_s, shape;
+};
+
+struct failures_spec {
+    const void *at;
+    double per_1000_node_days, age_s, reboot_share;
+    struct weibull_spec infant, wear_out;
+    struct duration_spec repair_reboot, repair_part;
+};
+
+struct maintenance_spec {
+    const void *at;
+    struct field_moment start;
+    double every_s, share, drain_limit_s, fail_share;
+    uint64_t nodes;
+    struct duration_spec work;
+    int wait, order;
+};
+
+/* What pools and the fleet have alike. */
+struct supply_spec {
+    int kind;
+    struct on_demand_spec on_demand;
+    struct spot_spec spot;
+    struct failures_spec failures;
+    struct field_list maintenance; /* of struct maintenance_spec */
+    uint64_t spares;
+};
+
+struct pool_spec {
+    const void *at;
+    uint64_t nodes, gpus_per_node;
+    const char *gpu;
+    double price_usd_per_h;
+    struct supply_spec supply;
+};
+
 struct fleet_spec {
     const void *at;
     uint64_t nodes, gpus_per_node;
     const char *gpu;
     double price_usd_per_h;
     struct field_list groups; /* of struct group_spec */
+    struct field_list pools;  /* of struct pool_spec */
+    struct supply_spec supply;
 };
 
 struct reclaim_spec {
@@ -85,7 +145,14 @@ struct cohort_spec {
     double weight;
 };
 
-enum preset { PRESET_SEPARATE, PRESET_SHARED, PRESET_FLOOR_PLUS_BORROW, PRESET_QUOTA, PRESETS };
+enum preset {
+    PRESET_SEPARATE,
+    PRESET_SHARED,
+    PRESET_FLOOR_PLUS_BORROW,
+    PRESET_QUOTA,
+    PRESET_SPOT_MIX,
+    PRESETS
+};
 extern const char *const preset_names[PRESETS];
 
 struct design_spec {
@@ -244,8 +311,11 @@ struct service_spec {
     struct autoscaler_spec autoscaler;
     struct cold_start_spec cold_start;
     double slow_start_s, drain_limit_s, timeout_s;
+    struct field_list pools; /* of const char *, in order of preference */
 };
 extern const char *const precision_names[];
+extern const char *const spec_never[]; /* "never" */
+extern const struct field spec_pool_name;
 enum { PRECISION_BF16, PRECISION_FP8, PRECISIONS };
 
 /* ---- training ---- */
@@ -313,6 +383,8 @@ struct training_spec {
     struct restart_spec restart;
     int backfill, placement;
     struct field_either estimate; /* words: exact, limit */
+    struct field_list pools;      /* of const char *, in order of preference */
+    bool tolerates_spot;
 };
 
 /* ---- the whole ---- */
@@ -331,6 +403,7 @@ struct scenario_spec {
 
 /* The tables: the root, and those the root's file takes from the others. */
 extern const struct field_table spec_scenario;
+extern const struct field_table spec_fleet;
 extern const struct field_table spec_service;
 extern const struct field_table spec_training;
 extern const struct field_table spec_drawn;

@@ -1,6 +1,9 @@
 /* Tables used in several places: durations with a distribution, and recorded traces. */
 #include "scenarios/spec.h"
 
+const char *const spec_never[] = {"never"};
+const struct field spec_pool_name = {.kind = FIELD_TEXT, .doc = "pool"};
+
 /* ---- durations ---- */
 
 #define TWO struct two_spec

@@ -1,46 +1,12 @@
-/* Tables of the top level: the run, the fleet, reclaim, and the pool designs.
+/* Tables of the top level: the run, reclaim, and the pool designs.
  *
  * Defaults that stand for a fact of the field name its row in the fact sheet in brackets. */
 #include "models/capacity/fleet.h"
 #include "scenarios/spec.h"
 
 const char *const preset_names[PRESETS] = {
-    "separate",
-    "shared",
-    "floor-plus-borrow",
-    "quota",
+    "separate", "shared", "floor-plus-borrow", "quota", "spot-mix",
 };
-
-/* ---- fleet ---- */
-
-#define GROUP struct group_spec
-#define FLEET struct fleet_spec
-
-static const struct field group_rows[] = {
-    SPEC_ROW(GROUP, name, "name", FIELD_TEXT, "Name of the group", .required = true),
-    SPEC_ROW(GROUP, nodes, "nodes", FIELD_WHOLE, "Number of nodes", .min = 1, .max = 100000,
-             .required = true),
-    SPEC_ROW(GROUP, gpus_per_node, "gpus_per_node", FIELD_WHOLE, "GPUs of one node", .min = 1,
-             .max = 64, .fallback = "8"),
-    SPEC_ROW(GROUP, gpu, "gpu", FIELD_TEXT, "GPU by its catalogue name", .fallback = "h100-sxm"),
-};
-static const struct field_table group =
-    SPEC_OF(GROUP, group_rows, "group", "Nodes that are alike", .brief = NULL);
-
-static const struct field fleet_rows[] = {
-    SPEC_ROW(FLEET, nodes, "nodes", FIELD_WHOLE, "Number of nodes, when all are alike", .min = 1,
-             .max = 100000),
-    SPEC_ROW(FLEET, gpus_per_node, "gpus_per_node", FIELD_WHOLE,
-             "GPUs of one node [gpus_per_node_count]", .min = 1, .max = 64, .fallback = "8"),
-    SPEC_ROW(FLEET, gpu, "gpu", FIELD_TEXT, "GPU by its catalogue name", .fallback = "h100-sxm"),
-    SPEC_ROW(FLEET, groups, "groups", FIELD_LIST, "Groups of nodes, in place of `nodes`",
-             .table = &group, .max = 64),
-    SPEC_ROW(FLEET, price_usd_per_h, "price", FIELD_NUMBER,
-             "Price of one GPU-hour, used or not [h100_on_demand_specialty_usd_gpu_h]",
-             .unit = UNIT_USD_PER_H, .fallback = "$2.95/h"),
-};
-static const struct field_table fleet =
-    SPEC_OF(FLEET, fleet_rows, "fleet", "The GPUs there are, and what they cost", .brief = NULL);
 
 /* ---- reclaim ---- */
 
@@ -87,11 +53,14 @@ static const struct field design_rows[] = {
               PRESETS, .unit = UNIT_NONE),
     GPUS_ROW(inference, "inference", "separate: GPUs of the inference pool"),
     GPUS_ROW(training, "training", "separate: GPUs of the training pool; without it the rest"),
-    GPUS_ROW(floor, "floor", "floor-plus-borrow: GPUs that inference never lends (default 0)"),
+    GPUS_ROW(floor, "floor",
+             "floor-plus-borrow, spot-mix: GPUs that inference never lends (default 0)"),
     GPUS_ROW(buffer, "buffer",
-             "floor-plus-borrow: GPUs of ready, idle replicas kept above the need (default 0)"),
-    GPUS_ROW(training_floor, "training_floor",
-             "floor-plus-borrow: GPUs of training that are lent but never lost (default 0)"),
+             "floor-plus-borrow, spot-mix: GPUs of ready, idle replicas kept above the need "
+             "(default 0)"),
+    GPUS_ROW(
+        training_floor, "training_floor",
+        "floor-plus-borrow, spot-mix: GPUs of training that are lent but never lost (default 0)"),
     SPEC_ROW(DESIGN, quotas, "quotas", FIELD_MAP, "quota: the numbers of each claimant",
              .table = &spec_quota, .max = 128),
     SPEC_ROW(DESIGN, cohorts, "cohorts", FIELD_MAP, "quota: quotas that claimants share",
@@ -136,7 +105,7 @@ static const struct field scenario_rows[] = {
     SPEC_ROW(SCENARIO, start, "start", FIELD_TEXT,
              "Date and time of day of the start, YYYY-MM-DD HH:MM; times of day count from it",
              .fallback = "2026-01-01 00:00"),
-    SPEC_TABLE(SCENARIO, fleet, "fleet", "The GPUs", &fleet, .required = true),
+    SPEC_TABLE(SCENARIO, fleet, "fleet", "The GPUs", &spec_fleet, .required = true),
     SPEC_ROW(SCENARIO, services, "services", FIELD_MAP, "Inference services by name",
              .table = &spec_service, .max = 64),
     SPEC_ROW(SCENARIO, training, "training", FIELD_MAP, "Training queues by name",

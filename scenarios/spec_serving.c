@@ -194,6 +194,10 @@ static const struct field service_rows[] = {
     SPEC_TIME(SERVICE, timeout_s, "timeout",
               "A request that waits longer at the router is given up; without it never",
               .above = true),
+    SPEC_ROW(SERVICE, pools, "pools", FIELD_LIST,
+             "Pools it may use, in order of preference; without it all, as written, or what the "
+             "design says",
+             .item = &spec_pool_name),
 };
 const struct field_table spec_service =
     SPEC_OF(SERVICE, service_rows, "service",

@@ -91,6 +91,13 @@ static const struct field training_rows[] = {
              "ones times a factor",
              .words = estimate_kind_names, .n_words = ESTIMATE_FACTOR, .above = true, .max = 1000,
              .fallback = "exact"),
+    SPEC_ROW(TRAINING, pools, "pools", FIELD_LIST,
+             "Pools it may use, in order of preference; without it all, as written, or what the "
+             "design says",
+             .item = &spec_pool_name),
+    SPEC_ROW(TRAINING, tolerates_spot, "tolerates_spot", FIELD_FLAG,
+             "Its gangs may be put on nodes that are taken back at any time (design spot-mix)",
+             .fallback = "no"),
     SPEC_WORD(TRAINING, placement, "placement",
               "Where gangs go: inside one node, whole nodes where there are enough, or anywhere",
               placement_names, 3, .fallback = "whole-nodes"),

@@ -1,0 +1,167 @@
+/* Pools of a plan: nodes, supply, price, failures, maintenance. */
+#include "scenarios/build.h"
+#include "scenarios/moment.h"
+#include "scenarios/pools.h"
+#include "scenarios/quotas.h"
+
+#include <math.h>
+
+#define DEFAULT_LIFE_S (4 * 3600.0) /* fact spot_preempt_default_per_h: 0.25 */
+
+/* ---- parts ---- */
+
+static struct on_demand_plan build_on_demand(const struct on_demand_spec *s)
+{
+    bool never = s->idle_release.word != FIELD_NO_WORD;
+    return (struct on_demand_plan){(uint32_t)s->initial, build_dist(&s->provision),
+                                   never ? SIM_NEVER : sim_time_from_s(s->idle_release.number)};
+}
+
+static void build_spot(const struct spot_spec *s, struct spot_plan *out)
+{
+    double life_s = !isnan(s->life_s)      ? s->life_s
+                    : isnan(s->rate_per_s) ? DEFAULT_LIFE_S
+                    : s->rate_per_s > 0    ? 1 / s->rate_per_s
+                                           : 0;
+    *out = (struct spot_plan){.life_s = life_s,
+                              .notice_ns = sim_time_from_s(s->notice_s),
+                              .absence = build_dist(&s->absence),
+                              .shock_gap_s = s->shocks.at ? s->shocks.every_s : 0,
+                              .shock_share = s->shocks.at ? s->shocks.share : 0};
+}
+
+/* Without failures repairs are still needed: upgrades can fail. */
+static void build_failures(const struct failures_spec *s, struct failure_plan *out)
+{
+    bool drawn = s->at != NULL;
+    *out = (struct failure_plan){.per_1000_node_days = drawn ? s->per_1000_node_days : 0,
+                                 .age_s = s->age_s,
+                                 .reboot_share = s->reboot_share,
+                                 .repair_reboot = build_dist(&s->repair_reboot),
+                                 .repair_part = build_dist(&s->repair_part)};
+    if (drawn && s->infant.at) {
+        out->infant_scale_s = s->infant.scale_s;
+        out->infant_shape = s->infant.shape;
+    }
+    if (drawn && s->wear_out.at) {
+        out->wear_out_scale_s = s->wear_out.scale_s;
+        out->wear_out_shape = s->wear_out.shape;
+    }
+}
+
+/* 0: a share. */
+static uint32_t nodes_at_once(const struct maintenance_spec *s)
+{
+    if (!isnan(s->share))
+        return 0;
+    return s->nodes != FIELD_NO_WHOLE ? (uint32_t)s->nodes : 1;
+}
+
+static enum hr_err build_maintenance(const struct build *b, const struct field_list *l,
+                                     struct supply_plan *out)
+{
+    const struct maintenance_spec *s = l->items;
+    struct maintenance_plan *plans = arena_array(b->check->arena, l->n, sizeof *plans);
+    if (!plans)
+        return HR_NOMEM;
+    for (size_t i = 0; i < l->n; i++)
+        plans[i] = (struct maintenance_plan){
+            .start_ns = sim_time_from_s(moment_since_start_s(s[i].start, b->check->day_s)),
+            .every_ns = isnan(s[i].every_s) ? SIM_NEVER : sim_time_from_s(s[i].every_s),
+            .nodes = nodes_at_once(&s[i]),
+            .share = isnan(s[i].share) ? 0 : s[i].share,
+            .work = build_dist(&s[i].work),
+            .drain_limit_ns = sim_time_from_s(s[i].drain_limit_s),
+            .wait = (enum roll_wait)s[i].wait,
+            .order = (enum roll_order)s[i].order,
+            .fail_share = s[i].fail_share,
+        };
+    out->maintenance = plans;
+    out->n_maintenance = l->n;
+    return HR_OK;
+}
+
+static enum hr_err build_supply(const struct build *b, const struct pool_view *v,
+                                struct supply_plan *out)
+{
+    const struct supply_spec *s = v->supply;
+    *out = (struct supply_plan){.kind = (enum supply_kind)s->kind, .spares = (uint32_t)v->spares};
+    if (out->kind == SUPPLY_ON_DEMAND)
+        out->on_demand = build_on_demand(&s->on_demand);
+    if (out->kind == SUPPLY_SPOT)
+        build_spot(&s->spot, &out->spot);
+    build_failures(v->failures, &out->failure);
+    return build_maintenance(b, v->maintenance, out);
+}
+
+/* ---- pools ---- */
+
+static enum hr_err build_groups(const struct build *b, const struct pool_view *v, size_t pool,
+                                struct fleet_plan *out)
+{
+    const struct fleet_spec *f = &b->check->spec->fleet;
+    const struct group_spec *from = f->groups.items;
+    size_t n = f->groups.n ? f->groups.n : 1;
+    struct node_group *groups = arena_array(b->check->arena, n, sizeof *groups);
+    if (!groups)
+        return HR_NOMEM;
+    const struct pool_spec *own =
+        f->pools.n ? (const struct pool_spec *)f->pools.items + pool : NULL;
+    groups[0] = (struct node_group){v->name, own ? own->gpu : f->gpu, (uint32_t)v->nodes,
+                                    (uint32_t)(own ? own->gpus_per_node : f->gpus_per_node)};
+    for (size_t i = 0; i < f->groups.n; i++)
+        groups[i] = (struct node_group){from[i].name, from[i].gpu, (uint32_t)from[i].nodes,
+                                        (uint32_t)from[i].gpus_per_node};
+    out->groups = groups;
+    out->n_groups = n;
+    return HR_OK;
+}
+
+/* Cohorts are the same in every pool; GPUs of their own are in the first reserved one. */
+static enum hr_err build_cohorts(const struct build *b, const struct design_spec *d,
+                                 struct fleet_plan *pools, size_t n)
+{
+    const struct cohort *whole;
+    size_t n_cohorts, home = 0;
+    TRY(quotas_cohorts(b->check, d, &whole, &n_cohorts));
+    while (home < n && pools[home].supply.kind != SUPPLY_RESERVED)
+        home++;
+    home = home < n ? home : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct cohort *own = arena_array(b->check->arena, n_cohorts, sizeof *own);
+        if (!own)
+            return HR_NOMEM;
+        for (size_t j = 0; j < n_cohorts; j++) {
+            own[j] = whole[j];
+            own[j].floor_gpus = i == home ? own[j].floor_gpus : 0;
+        }
+        pools[i].cohorts = own;
+        pools[i].n_cohorts = n_cohorts;
+    }
+    return HR_OK;
+}
+
+enum hr_err build_fleet(const struct build *b, const struct design_spec *d, struct plan *out)
+{
+    const struct reclaim_spec *r = &b->check->spec->reclaim;
+    size_t n = pools_count(b->check);
+    struct fleet_plan *pools = arena_array(b->check->arena, n, sizeof *pools);
+    if (!pools)
+        return HR_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const struct pool_view v = pools_view(b->check, i);
+        pools[i] = (struct fleet_plan){.name = v.name,
+                                       .reclaim = {.victims = (enum victim_rule)r->victims,
+                                                   .grace_ns = sim_time_from_s(r->grace_s),
+                                                   .teardown = build_dist(&r->teardown),
+                                                   .scrub = build_dist(&r->scrub),
+                                                   .consolidate = r->consolidate,
+                                                   .serial = r->concurrency == 1},
+                                       .price_usd_per_gpu_h = v.price_usd_per_h};
+        TRY(build_groups(b, &v, i, &pools[i]));
+        TRY(build_supply(b, &v, &pools[i].supply));
+    }
+    out->pools = pools;
+    out->n_pools = n;
+    return build_cohorts(b, d, pools, n);
+}

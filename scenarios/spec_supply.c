@@ -1,0 +1,206 @@
+/* Tables of the fleet: its nodes and pools, how they are supplied, what they cost, how they fail
+ * and how they are maintained. */
+#include "models/capacity/fleet.h"
+#include "scenarios/spec.h"
+
+/* ---- nodes ---- */
+
+#define GROUP struct group_spec
+static const struct field group_rows[] = {
+    SPEC_ROW(GROUP, name, "name", FIELD_TEXT, "Name of the group", .required = true),
+    SPEC_ROW(GROUP, nodes, "nodes", FIELD_WHOLE, "Number of nodes", .min = 1, .max = 100000,
+             .required = true),
+    SPEC_ROW(GROUP, gpus_per_node, "gpus_per_node", FIELD_WHOLE, "GPUs of one node", .min = 1,
+             .max = 64, .fallback = "8"),
+    SPEC_ROW(GROUP, gpu, "gpu", FIELD_TEXT, "GPU by its catalogue name", .fallback = "h100-sxm"),
+};
+static const struct field_table group =
+    SPEC_OF(GROUP, group_rows, "group", "Nodes that are alike", .brief = NULL);
+
+/* ---- on demand ---- */
+
+#define ON_DEMAND struct on_demand_spec
+static const struct field on_demand_rows[] = {
+    SPEC_ROW(ON_DEMAND, initial, "initial", FIELD_WHOLE, "Nodes that are there from the start",
+             .max = 100000, .fallback = "0"),
+    SPEC_TABLE(ON_DEMAND, provision, "provision",
+               "From the refused start that asks for a node until it is there [unsourced estimate]",
+               &spec_duration, .fallback = "5min"),
+    SPEC_ROW(ON_DEMAND, idle_release, "idle_release", FIELD_EITHER,
+             "A node that stood idle for so long is given back [unsourced estimate]",
+             .words = spec_never, .n_words = 1, .unit = UNIT_TIME, .fallback = "10min"),
+};
+static const struct field_table on_demand = SPEC_OF(
+    ON_DEMAND, on_demand_rows, "on_demand",
+    "Nodes that come when they are asked for; `nodes` of the pool is the limit", .brief = NULL);
+
+/* ---- spot ---- */
+
+#define SHOCKS struct shocks_spec
+static const struct field shocks_rows[] = {
+    SPEC_TIME(SHOCKS, every_s, "every", "Mean time from one to the next", .above = true,
+              .required = true),
+    SPEC_ROW(SHOCKS, share, "share", FIELD_NUMBER,
+             "Of the nodes that are there, how many it takes at once", .unit = UNIT_FRACTION,
+             .above = true, .max = 1, .required = true),
+};
+static const struct field_table shocks =
+    SPEC_OF(SHOCKS, shocks_rows, "shocks", "Reclaims of many nodes at once, at random times",
+            .brief = NULL);
+
+#define SPOT struct spot_spec
+static const struct field spot_rows[] = {
+    SPEC_TIME(SPOT, life_s, "life",
+              "Mean time of a node until its notice [spot_preempt_default_per_h: 0.25]; without "
+              "it or a rate 4h",
+              .above = true),
+    SPEC_ROW(SPOT, rate_per_s, "rate", FIELD_NUMBER,
+             "The same as a rate of one node, such as 0.25/h; 0/h: never", .unit = UNIT_RATE),
+    SPEC_TIME(SPOT, notice_s, "notice",
+              "From the notice until the node is gone [spot_notice_aws_s]", .max = 86400,
+              .fallback = "120s"),
+    SPEC_TABLE(SPOT, absence, "absence", "From then until it is back [unsourced estimate]",
+               &spec_duration, .fallback = "{exponential: 1h}"),
+    SPEC_TABLE(SPOT, shocks, "shocks", "Correlated reclaim", &shocks),
+};
+static const struct field_table spot =
+    SPEC_OF(SPOT, spot_rows, "spot", "Nodes that are taken back at any time", .brief = "life");
+
+/* ---- failures ---- */
+
+#define WEIBULL struct weibull_spec
+static const struct field infant_rows[] = {
+    SPEC_TIME(WEIBULL, scale_s, "scale", "Age at which one failure a node is expected",
+              .above = true, .required = true),
+    SPEC_ROW(WEIBULL, shape, "shape", FIELD_NUMBER, "Shape; below 1 the young fail most",
+             .min = 0.05, .max = 0.999, .required = true),
+};
+static const struct field_table infant =
+    SPEC_OF(WEIBULL, infant_rows, "infant", "Failures of new nodes", .brief = NULL);
+
+static const struct field wear_out_rows[] = {
+    SPEC_TIME(WEIBULL, scale_s, "scale", "Age at which one failure a node is expected",
+              .above = true, .required = true),
+    SPEC_ROW(WEIBULL, shape, "shape", FIELD_NUMBER, "Shape; above 1 the old fail most",
+             .min = 1.001, .max = 50, .required = true),
+};
+static const struct field_table wear_out =
+    SPEC_OF(WEIBULL, wear_out_rows, "wear_out", "Failures of old nodes", .brief = NULL);
+
+#define FAILURES struct failures_spec
+static const struct field failures_rows[] = {
+    SPEC_ROW(
+        FAILURES, per_1000_node_days, "per_1000_node_days", FIELD_NUMBER,
+        "Failures at any age, in 1,000 node-days [node_failure_rate_default_per_1000_node_days]",
+        .max = 1e6, .fallback = "3.8"),
+    SPEC_TABLE(FAILURES, infant, "infant", "Besides: early failures (Weibull)", &infant),
+    SPEC_TABLE(FAILURES, wear_out, "wear_out", "Besides: late failures (Weibull)", &wear_out),
+    SPEC_TIME(FAILURES, age_s, "age", "Age of the nodes at the start", .fallback = "0s"),
+    SPEC_TABLE(FAILURES, repair_reboot, "repair_reboot",
+               "Repair by a reboot [node_repair_reboot_class_h]", &spec_duration,
+               .fallback = "30min"),
+    SPEC_TABLE(FAILURES, repair_part, "repair_part",
+               "Repair by another part [node_repair_part_class_h]", &spec_duration,
+               .fallback = "48h"),
+    SPEC_ROW(FAILURES, reboot_share, "reboot_share", FIELD_NUMBER,
+             "Failures that a reboot repairs [unsourced estimate]", .unit = UNIT_FRACTION, .max = 1,
+             .fallback = "80%"),
+};
+static const struct field_table failures =
+    SPEC_OF(FAILURES, failures_rows, "failures",
+            "Nodes that break: a constant hazard and, where given, those of a bathtub",
+            .brief = "per_1000_node_days");
+
+/* ---- maintenance ---- */
+
+#define MAINTENANCE struct maintenance_spec
+static const struct field maintenance_rows[] = {
+    SPEC_ROW(MAINTENANCE, start, "start", FIELD_MOMENT, "When it begins", .unit = UNIT_TIME,
+             .required = true),
+    SPEC_TIME(MAINTENANCE, every_s, "every", "Again after so long; without it once", .above = true),
+    SPEC_ROW(MAINTENANCE, nodes, "nodes", FIELD_WHOLE,
+             "Nodes at a time [driver_roll_max_parallel_count]; without it and a share 1", .min = 1,
+             .max = 100000),
+    SPEC_ROW(MAINTENANCE, share, "share", FIELD_NUMBER, "The same as a share of the pool",
+             .unit = UNIT_FRACTION, .above = true, .max = 1),
+    SPEC_TABLE(MAINTENANCE, work, "work", "Work on one empty node [driver_roll_2048gpu_default_h]",
+               &spec_duration, .fallback = "10min"),
+    SPEC_TIME(MAINTENANCE, drain_limit_s, "drain_limit",
+              "Longest wait for gangs; then they are evicted with the grace of `reclaim` "
+              "[driver_roll_max_parallel_count]",
+              .fallback = "5min"),
+    SPEC_WORD(MAINTENANCE, wait, "wait",
+              "What gangs may do before: end, save once more or end, or nothing", roll_wait_names,
+              ROLL_WAITS, .fallback = "checkpoint"),
+    SPEC_WORD(MAINTENANCE, order, "order", "Which node is next", roll_order_names, ROLL_ORDERS,
+              .fallback = "number"),
+    SPEC_ROW(MAINTENANCE, fail_share, "fail_share", FIELD_NUMBER,
+             "Nodes that need a repair after it", .unit = UNIT_FRACTION, .max = 1,
+             .fallback = "0%"),
+};
+static const struct field_table maintenance =
+    SPEC_OF(MAINTENANCE, maintenance_rows, "maintenance",
+            "A roll-out: every node of the pool in turn is closed, emptied, worked on and opened",
+            .brief = NULL);
+
+/* ---- pools ---- */
+
+#define POOL  struct pool_spec
+#define FLEET struct fleet_spec
+
+#define SUPPLY_ROWS(TYPE)                                                                          \
+    SPEC_WORD(TYPE, supply.kind, "supply", "How its nodes come and go", supply_kind_names,         \
+              SUPPLY_KINDS, .fallback = "reserved"),                                               \
+        SPEC_TABLE(TYPE, supply.on_demand, "on_demand",                                            \
+                   "supply on-demand: when nodes come and go", &on_demand),                        \
+        SPEC_TABLE(TYPE, supply.spot, "spot", "supply spot: when nodes are taken back", &spot)
+
+#define CARE_ROWS(TYPE)                                                                            \
+    SPEC_TABLE(TYPE, supply.failures, "failures", "Nodes that break; without it none does",        \
+               &failures),                                                                         \
+        SPEC_ROW(TYPE, supply.maintenance, "maintenance", FIELD_LIST, "Roll-outs",                 \
+                 .table = &maintenance, .max = 16),                                                \
+        SPEC_ROW(TYPE, supply.spares, "spares", FIELD_WHOLE,                                       \
+                 "Of its nodes, those kept idle to take the place of one that fails under a gang " \
+                 "[spare_nodes_pct]; without it 0",                                                \
+                 .max = 100000)
+
+static const struct field pool_rows[] = {
+    SPEC_ROW(POOL, nodes, "nodes", FIELD_WHOLE, "Number of nodes: all there can be", .min = 1,
+             .max = 100000, .required = true),
+    SPEC_ROW(POOL, gpus_per_node, "gpus_per_node", FIELD_WHOLE,
+             "GPUs of one node [gpus_per_node_count]", .min = 1, .max = 64, .fallback = "8"),
+    SPEC_ROW(POOL, gpu, "gpu", FIELD_TEXT, "GPU by its catalogue name", .fallback = "h100-sxm"),
+    SPEC_ROW(POOL, price_usd_per_h, "price", FIELD_NUMBER,
+             "Price of one GPU-hour; without it reserved $2.35/h [h100_reserved_1y_usd_gpu_h], "
+             "on-demand $2.95/h [h100_on_demand_specialty_usd_gpu_h], spot $1.60/h "
+             "[h100_spot_usd_gpu_h]",
+             .unit = UNIT_USD_PER_H),
+    SUPPLY_ROWS(POOL),
+    CARE_ROWS(POOL),
+};
+static const struct field_table pool = SPEC_OF(
+    POOL, pool_rows, "pool",
+    "Nodes with one kind of supply. `failures`, `maintenance` and `spares` that it does not "
+    "name are those of the fleet",
+    .brief = NULL);
+
+static const struct field fleet_rows[] = {
+    SPEC_ROW(FLEET, nodes, "nodes", FIELD_WHOLE, "Number of nodes, when all are alike", .min = 1,
+             .max = 100000),
+    SPEC_ROW(FLEET, gpus_per_node, "gpus_per_node", FIELD_WHOLE,
+             "GPUs of one node [gpus_per_node_count]", .min = 1, .max = 64, .fallback = "8"),
+    SPEC_ROW(FLEET, gpu, "gpu", FIELD_TEXT, "GPU by its catalogue name", .fallback = "h100-sxm"),
+    SPEC_ROW(FLEET, groups, "groups", FIELD_LIST, "Groups of nodes, in place of `nodes`",
+             .table = &group, .max = 64),
+    SPEC_ROW(FLEET, pools, "pools", FIELD_MAP,
+             "Pools by name, in place of `nodes`: each with its own supply and price",
+             .table = &pool, .max = POOLS_MAX),
+    SPEC_ROW(FLEET, price_usd_per_h, "price", FIELD_NUMBER,
+             "Price of one GPU-hour, used or not [h100_on_demand_specialty_usd_gpu_h]",
+             .unit = UNIT_USD_PER_H, .fallback = "$2.95/h"),
+    SUPPLY_ROWS(FLEET),
+    CARE_ROWS(FLEET),
+};
+const struct field_table spec_fleet =
+    SPEC_OF(FLEET, fleet_rows, "fleet", "The GPUs there are, and what they cost", .brief = NULL);

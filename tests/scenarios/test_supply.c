@@ -1,0 +1,138 @@
+/* Pools, supply, failures and maintenance: from the scenario to the plan, and who uses which pool.
+ */
+#include "kit.h"
+
+#include "models/run.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char three[] =
+    "scenario: three\n"
+    "horizon: 2h\n"
+    "fleet:\n"
+    "  failures: {infant: {scale: 1000d, shape: 0.5}}\n"
+    "  spares: 1\n"
+    "  maintenance: [{start: 1h, share: 25%, wait: finish, order: random}]\n"
+    "  pools:\n"
+    "    flex: {nodes: 3, supply: on-demand, on_demand: {initial: 2, idle_release: never}, "
+    "maintenance: [], spares: 0}\n"
+    "    base: {nodes: 4}\n"
+    "    cheap: {nodes: 8, supply: spot, price: $1/h, failures: 0, spot: {rate: 0.5/h, notice: "
+    "30s, "
+    "shocks: {every: 1d, share: 50%}}}\n"
+    "services:\n"
+    "  chat: {model: llama-3.1-8b, tensor_parallel: 1, traffic: {arrivals: poisson, rate: 5req/s, "
+    "prompt: 100, output: 10}}\n"
+    "training:\n"
+    "  firm: {backlog: {gangs: [8GPU]}}\n"
+    "  loose: {backlog: {gangs: [8GPU]}, tolerates_spot: yes}\n"
+    "designs:\n"
+    "  spot-mix: {floor: 16GPU, training_floor: {loose: 8GPU, firm: 8GPU}}\n"
+    "  shared: {set: {training.firm.pools: [cheap, base]}}\n";
+
+Test(supply, plain_fleets_are_one_reserved_pool)
+{
+    struct scenario *s = kit_load(kit_small, NULL, 0);
+    struct plan p = kit_plan(s, NULL);
+    const struct supply_plan *u = &p.pools[0].supply;
+    cr_expect_eq(p.n_pools, 1);
+    cr_expect_eq(u->kind, SUPPLY_RESERVED);
+    cr_expect_eq(u->failure.per_1000_node_days, 0, "no failures unless asked for");
+    cr_expect_eq(u->n_maintenance, 0);
+    cr_expect_eq(u->spares, 0);
+    scenario_free(s);
+}
+
+Test(supply, pools_arrive_with_their_numbers)
+{
+    struct scenario *s = kit_load(three, NULL, 0);
+    struct plan p = kit_plan(s, "shared");
+    cr_assert_eq(p.n_pools, 3);
+    const struct fleet_plan *flex = &p.pools[0], *base = &p.pools[1], *cheap = &p.pools[2];
+    cr_expect_str_eq(flex->name, "flex");
+    cr_expect_eq(flex->supply.kind, SUPPLY_ON_DEMAND);
+    cr_expect_eq(flex->supply.on_demand.initial, 2);
+    cr_expect_eq(flex->supply.on_demand.idle_release_ns, SIM_NEVER);
+    cr_expect_eq(dist_mean_s(&flex->supply.on_demand.provision), 300);
+    cr_expect_eq(flex->supply.n_maintenance, 0);
+    cr_expect_eq(flex->supply.spares, 0);
+    cr_expect_eq(flex->price_usd_per_gpu_h, 2.95);
+    cr_expect_eq(base->price_usd_per_gpu_h, 2.35);
+    cr_expect_eq(cheap->price_usd_per_gpu_h, 1);
+    cr_expect_eq(base->supply.failure.per_1000_node_days, 3.8);
+    cr_expect_eq(base->supply.failure.infant_scale_s, 1000 * 86400.0);
+    cr_expect_eq(dist_mean_s(&base->supply.failure.repair_part), 48 * 3600);
+    cr_expect_eq(base->supply.spares, 1);
+    cr_assert_eq(base->supply.n_maintenance, 1);
+    const struct maintenance_plan *m = base->supply.maintenance;
+    cr_expect_eq(m->start_ns, SIM_HOUR);
+    cr_expect_eq(m->every_ns, SIM_NEVER);
+    cr_expect_eq(m->nodes, 0);
+    cr_expect_eq(m->share, 0.25);
+    cr_expect_eq(m->wait, ROLL_WAIT_FINISH);
+    cr_expect_eq(m->order, ROLL_AT_RANDOM);
+    cr_expect_eq(m->drain_limit_ns, 300 * SIM_S);
+    cr_expect_eq(cheap->supply.failure.per_1000_node_days, 0);
+    cr_expect_eq(cheap->supply.spot.life_s, 7200);
+    cr_expect_eq(cheap->supply.spot.notice_ns, 30 * SIM_S);
+    cr_expect_eq(cheap->supply.spot.shock_gap_s, 86400);
+    cr_expect_eq(cheap->supply.spot.shock_share, 0.5);
+    scenario_free(s);
+}
+
+static void claim_is(const struct pool_claim *c, uint32_t pool, uint32_t floor, uint32_t ceiling)
+{
+    cr_expect_eq(c->pool, pool, "pool %u", c->pool);
+    cr_expect_eq(c->quota.floor_gpus, floor, "floor %u", c->quota.floor_gpus);
+    cr_expect_eq(c->quota.ceiling_gpus, ceiling, "ceiling %u", c->quota.ceiling_gpus);
+}
+
+/* 24 GPUs on demand (0), 32 reserved (1), 64 spot (2). */
+Test(supply, spot_mix_puts_everyone_where_they_belong)
+{
+    struct scenario *s = kit_load(three, NULL, 0);
+    struct plan p = kit_plan(s, "spot-mix");
+    cr_assert_eq(p.services[0].n_pools, 2);
+    claim_is(&p.services[0].pools[0], 1, 16, 32);
+    claim_is(&p.services[0].pools[1], 0, 0, 24);
+    const struct tenant_plan *firm = queue_tenant(&p.queues[0], 0),
+                             *loose = queue_tenant(&p.queues[1], 0);
+    cr_assert_eq(firm->n_pools, 1);
+    claim_is(&firm->pools[0], 1, 8, 32);
+    cr_assert_eq(loose->n_pools, 2);
+    claim_is(&loose->pools[0], 2, 0, 64);
+    claim_is(&loose->pools[1], 1, 8, 32);
+    scenario_free(s);
+}
+
+Test(supply, other_designs_use_all_pools_or_those_named)
+{
+    struct scenario *s = kit_load(three, NULL, 0);
+    struct plan p = kit_plan(s, "shared");
+    cr_assert_eq(p.services[0].n_pools, 3);
+    claim_is(&p.services[0].pools[0], 0, 0, 24);
+    claim_is(&p.services[0].pools[2], 2, 0, 64);
+    const struct tenant_plan *firm = queue_tenant(&p.queues[0], 0);
+    cr_assert_eq(firm->n_pools, 2);
+    claim_is(&firm->pools[0], 2, 0, 64);
+    claim_is(&firm->pools[1], 1, 0, 32);
+    scenario_free(s);
+}
+
+Test(supply, runs_in_every_design)
+{
+    static const char *const designs[] = {"spot-mix", "shared"};
+    struct scenario *s = kit_load(three, NULL, 0);
+    for (int i = 0; i < 2; i++) {
+        struct plan p = kit_plan(s, designs[i]);
+        struct run_results r;
+        cr_assert_eq(run_plan(&p, 0, NULL, &r), HR_OK);
+        cr_expect_gt(r.pools[2].supply.notices, 0);
+        cr_expect_geq(r.pools[1].supply.upgraded, 3);
+        results_fini(&r);
+    }
+    scenario_free(s);
+}
