@@ -3,6 +3,7 @@
  * Expected values are those of capacity arithmetic, worksheets pool-designs and reclaim-ramp, with
  * the tolerances stated there: 1 GPU; times 1 s + 1 GPU / slope; areas 3 % or 1 GPU over the
  * reclaim time; mean GPUs held 0.5 GPU (whole GPUs add up to half a GPU on average). */
+#include "draw.h"
 #include "fluid_service.h"
 
 #include <criterion/criterion.h>
@@ -297,4 +298,34 @@ Test(fluid, a_lower_floor_never_raises_attainment)
             }
             cr_assert(buffer > 15 || last < 1);
         }
+}
+
+/* The same for random ramps, buffers and pairs of floors: 1,000 with HEADROOM_LONG=1. */
+Test(fluid, a_lower_floor_never_raises_attainment_at_random)
+{
+    static struct fluid_point points[POINTS];
+    uint64_t state = 44;
+    int worse = 0, cases = getenv("HEADROOM_LONG") ? 1000 : 60;
+    for (int i = 0; i < cases; i++) {
+        const struct ramp r = {.curve = (enum curve)draw_below(&state, 3),
+                               .start = 60 + draw_below(&state, 60),
+                               .rise = 20 + draw_below(&state, 90),
+                               .slope_per_s = 0.1 + draw_below(&state, 20) / 20.0,
+                               .doubling_s = 100 + draw_below(&state, 400)};
+        uint32_t buffer = draw_below(&state, 40), high = draw_below(&state, 200);
+        uint32_t floors[2] = {high, draw_below(&state, high + 1)};
+        simtime_ns reclaim = (60 + draw_below(&state, 200)) * SIM_S;
+        double attainment[2];
+        for (int k = 0; k < 2; k++) {
+            struct fluid_plan p = ramp_plan(&r, points, 256, buffer, reclaim);
+            p.start_ns = reclaim + 100 * SIM_S;
+            p.end_ns = p.start_ns + 700 * SIM_S;
+            floor_plus_borrow(&p, floors[k], 40);
+            attainment[k] = fluid_play(&p).attainment;
+        }
+        cr_assert_leq(attainment[1], attainment[0], "case %d: floors %u and %u", i, floors[0],
+                      floors[1]);
+        worse += attainment[1] < attainment[0];
+    }
+    cr_assert_gt(worse, cases / 20);
 }

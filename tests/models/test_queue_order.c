@@ -268,7 +268,7 @@ Test(queue_order, more_gpus_never_delay_a_start_without_backfill)
 {
     struct rng rng;
     rng_init(&rng, 4, 0, "test", "more");
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < (getenv("HEADROOM_LONG") ? 1000 : 100); round++) {
         struct job jobs[MAX_JOBS];
         draw_jobs(&rng, jobs, MAX_JOBS, 8);
         const struct job_trace trace = {jobs, MAX_JOBS, jobs[MAX_JOBS - 1].submit_ns};
@@ -362,7 +362,7 @@ Test(queue_order, ten_times_the_times_give_ten_times_the_results)
 {
     enum { TAKES = 20 };
     uint64_t preemptions = 0;
-    for (uint64_t seed = 0; seed < 60; seed++) {
+    for (uint64_t seed = 0; seed < (getenv("HEADROOM_LONG") ? 1000 : 60); seed++) {
         struct job jobs[2][MAX_JOBS];
         struct take takes[2][TAKES];
         struct world a, b;
