@@ -108,8 +108,8 @@ static const struct comparison {
     {"training_gpu_h", 1, NUMBER_FITTING, true, true, 0.05, "", " GPU-hours of training",
      " GPU-hours of training"},
     {NULL, 1, 1, false, false, 0.05, "", " minutes less in breach", " minutes more in breach"},
-    {"spare_frac", 100, 1, false, false, 0.05, "", "% less of GPU time in idle replicas",
-     "% more of GPU time in idle replicas"},
+    {"spare_frac", 100, 1, false, false, 0.05, "", " points of GPU time less in idle replicas",
+     " points of GPU time more in idle replicas"},
     {"lost_gpu_h", 1, NUMBER_FITTING, false, false, 0.05, "", " GPU-hours less of lost work",
      " GPU-hours more of lost work"},
     {"cost_per_useful_gpu_h", 1, 2, false, false, 0.005, "$", " less per useful GPU-hour",
@@ -329,7 +329,8 @@ static void add_safe(struct text *t, const struct summary *s, const struct why *
     if (w->safe_reclaim_s >= mean_of(s, "measured_s", 0) - 1)
         return;
     if (w->safe_reclaim_s < 1)
-        add_number(t, " (with ", w->buffer, 0, " no reclaim is fast enough)");
+        text_add(t, " (%s no reclaim is fast enough)",
+                 w->buffer > 0 ? "with the present one" : "without one");
     else
         add_time(t, ", or with this one a reclaim within ", w->safe_reclaim_s, "");
 }

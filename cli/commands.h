@@ -21,6 +21,7 @@ enum exit_code {
 int command_run(int argc, char **argv);
 int command_compare(int argc, char **argv);
 int command_show(int argc, char **argv);
+int command_why(int argc, char **argv);
 int command_init(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_list(int argc, char **argv);

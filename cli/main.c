@@ -17,6 +17,7 @@ static const struct command commands[] = {
     {"run", command_run, "FILE", "run one design of a scenario and give a verdict"},
     {"compare", command_compare, "FILE...", "run designs, scenarios or settings side by side"},
     {"show", command_show, "RESULT.h5", "print the table of a result file again"},
+    {"why", command_why, "RESULT.h5", "say what a job waited for, or why jobs wait"},
     {"check", command_check, "FILE", "read a scenario and its traces, and say what is wrong"},
     {"init", command_init, "[FILE]", "write a commented scenario to start from"},
     {"list", command_list, "[FOLDER]", "list the ready scenarios"},

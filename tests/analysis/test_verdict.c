@@ -116,7 +116,7 @@ Test(verdict, one_meets_although_it_costs_more)
     expect_in(text,
               "shared, the only one of 2 designs that meets every objective. Against separate "
               "it gains 30.0 minutes less in breach; it costs 4.5 GPU-hours of training (-45.0%), "
-              "5.0% more of GPU time in idle replicas");
+              "5.0 points of GPU time more in idle replicas");
     expect_in(text, "separate would train 4.5 GPU-hours more but is 30.0 minutes in breach.");
     expect_in(text,
               "separate breaks because demand peaks at 19 GPUs and it may hold at most 4: no "

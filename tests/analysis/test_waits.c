@@ -1,0 +1,111 @@
+/* What a job waited for, read back from the file of the hand-made runs (fixture.h). */
+#include "fixture.h"
+
+#include "analysis/result_file.h"
+#include "analysis/waits.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SEPARATE, SHARED };
+
+static struct waits w;
+static struct diags diags;
+
+static void setup(void)
+{
+    struct experiment e;
+    char path[64];
+    diags_init(&diags);
+    snprintf(path, sizeof path, "/tmp/headroom-waits-%ld.h5", (long)getpid());
+    fixture_experiment(&e, 2, 2, 1);
+    cr_assert(result_write(path, true, &e, &diags) == HR_OK);
+    cr_assert(waits_read(path, &w, &diags) == HR_OK);
+    unlink(path);
+    experiment_fini(&e);
+}
+
+static void teardown(void)
+{
+    waits_fini(&w);
+    diags_fini(&diags);
+}
+
+static char *of_job(const char *id, const char *design, enum hr_err expected)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    cr_expect(waits_print_job(f, &w, id, design, &diags) == expected);
+    fclose(f);
+    return text;
+}
+
+static void has(const char *text, const char *what)
+{
+    cr_expect(strstr(text, what) != NULL, "'%s' is not in:\n%s", what, text);
+}
+
+Test(waits, jobs_and_timeline_come_back, .init = setup, .fini = teardown)
+{
+    cr_assert(eq(sz, w.n, 8)); /* four of each design */
+    cr_expect_str_eq(w.jobs[1].id, "c");
+    cr_expect(eq(u32, w.jobs[5].design, SHARED));
+    cr_expect(eq(dbl, w.jobs[1].waiting_s, 1300));
+    cr_expect(isnan(w.jobs[3].start_s));
+    cr_expect(eq(sz, w.n_windows, 4));
+    cr_expect(eq(dbl, w.start_s, 3600));
+    cr_expect(eq(dbl, w.width_s, 1800));
+}
+
+/* One GPU is stranded in the last half hour of shared, none is free before. */
+Test(waits, free_gpus_are_weighted_by_overlap, .init = setup, .fini = teardown)
+{
+    cr_expect(epsilon_eq(dbl, waits_free_gpus(&w, SHARED, 7200, 10800), 0.5, 1e-12));
+    cr_expect(epsilon_eq(dbl, waits_free_gpus(&w, SHARED, 8100, 9900), 0.5, 1e-12));
+    cr_expect(epsilon_eq(dbl, waits_free_gpus(&w, SHARED, 9900, 20000), 1, 1e-12));
+    cr_expect(isnan(waits_free_gpus(&w, SHARED, 0, 3600)));
+}
+
+Test(waits, a_job_is_told, .init = setup, .fini = teardown)
+{
+    char *text = of_job("d", "shared", HR_OK);
+    has(text, "Job d in shared: 10 GPUs for 60.0 min of work, queue train.");
+    has(text, "not started by the end");
+    has(text, "It waited 60.0 min in all.");
+    has(text, "0.5 GPUs were free on average");
+    free(text);
+    text = of_job("c", NULL, HR_OK); /* of both designs */
+    has(text, "in separate");
+    has(text, "in shared");
+    has(text, "Preempted 1 time.");
+    free(text);
+    text = of_job("backlog", "shared", HR_OK);
+    has(text, "It did not wait.");
+    free(text);
+}
+
+Test(waits, what_is_not_there_names_the_nearest, .init = setup, .fini = teardown)
+{
+    free(of_job("backlg", NULL, HR_INPUT));
+    free(of_job("c", "shard", HR_INPUT));
+    cr_assert(eq(sz, diags.n_errors, 2));
+}
+
+Test(waits, all_waits_by_queue, .init = setup, .fini = teardown)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    cr_expect(waits_print_all(f, &w, "shared", &diags) == HR_OK);
+    fclose(f);
+    has(text, "WHY JOBS WAIT in shared");
+    has(text, "3 of 3 jobs waited"); /* 600 + 1300 + 3600 s; the backlog gang does not count */
+    has(text, "91.7 min in all");
+    cr_expect(strstr(text, "  d ") < strstr(text, "  c "));
+    free(text);
+}
