@@ -162,7 +162,7 @@ Test(verdict, the_ramp_condition_explains_a_breach)
     expect_in(text,
               "shared breaks because demand rises by 40 GPUs within 172 s (shortage to ready, "
               "p99) and its warm buffer is 0 GPUs: at worst 31 too few were ready. Safe "
-              "(buffer >= rise) is a buffer of 40 GPUs (with 0 no reclaim is fast enough). "
+              "(buffer >= rise) is a buffer of 40 GPUs (without one no reclaim is fast enough). "
               "The stage that binds is weights, 40% of a reclaim.");
     free(text);
     set(&e, "buffer_gpus", SHARED, 0, 8);

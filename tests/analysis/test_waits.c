@@ -77,7 +77,7 @@ Test(waits, a_job_is_told, .init = setup, .fini = teardown)
     has(text, "Job d in shared: 10 GPUs for 60.0 min of work, queue train.");
     has(text, "not started by the end");
     has(text, "It waited 60.0 min in all.");
-    has(text, "0.5 GPUs were free on average");
+    has(text, "0.5 GPUs");
     free(text);
     text = of_job("c", NULL, HR_OK); /* of both designs */
     has(text, "in separate");
