@@ -132,6 +132,7 @@ struct borrower {
     double due;         /* GPUs of its parts of former choices that it has not given */
     double part;        /* of this choice */
     uint32_t taken;     /* in this trial */
+    uint32_t supposed;  /* as if evicted, where the tree of quotas need not know it */
     uint32_t next, end; /* its range among the picks of the trial */
     uint32_t retry;     /* the first of these that the first strategy refused, or NONE */
     uint32_t range;     /* of the list of ranges: the claimant with the so-manieth range */

@@ -6,11 +6,12 @@
  * A set of victims is built greedily in that order until what it gains suffices and no ceiling is
  * in the way, testing before each whether its claimant still borrows; then walked in reverse,
  * putting back those that turned out unnecessary (Kueue does the same). Rules whose cost is a sum
- * over the victims also try the cheapest set of all, by dynamic programming over the GPUs gained,
- * where it is small (at most SMALL candidates and SMALL GPUs); these and youngest also each single
- * victim that suffices. Within one node a victim gains its GPUs on that node, and each node's sets
- * compete; over many nodes a victim gains all of its GPUs, and any GPUs will do (placement:
- * SHAPE_ANY, or SHAPE_PREFER_WHOLE larger than a node). The cheapest set wins.
+ * over the victims first try the cheapest set of all, by dynamic programming over the GPUs gained,
+ * where it is small (at most SMALL candidates and SMALL GPUs), and greedy only where quota does not
+ * permit that one; these and youngest also try each single victim that suffices. Within one node a
+ * victim gains its GPUs on that node, and each node's sets compete; over many nodes a victim gains
+ * all of its GPUs, and any GPUs will do (placement: SHAPE_ANY, or SHAPE_PREFER_WHOLE larger than a
+ * node). The cheapest set wins.
  *
  * Where free and incoming unclaimed GPUs suffice, nobody is evicted: best fit among such nodes.
  * So on a node the sums are least; over many nodes greedy is exact for gangs of one size.
@@ -32,6 +33,7 @@ struct need {
     uint32_t free;   /* free GPUs it may use */
     uint32_t coming; /* free and incoming GPUs together that it may have */
     bool under;      /* its ceilings hold as it is */
+    bool flat;       /* whether a claimant borrows hangs on what it gives alone: no cohorts */
 };
 
 /* The best set so far. */
@@ -100,7 +102,7 @@ static uint32_t open_gpus(const struct fleet *f, const struct lease *l)
 static bool spared(const struct fleet *f, const struct lease *l, int32_t priority)
 {
     simtime_ns now = fleet_now(f);
-    if (f->recent.n == 0 || l->since + MOMENT_NS < now)
+    if (f->recent.n == 0 || l->id < f->recent.items[0].next || l->since + MOMENT_NS < now)
         return false;
     for (size_t i = f->recent.n; i-- > 0 && f->recent.items[i].at_ns + MOMENT_NS >= now;) {
         const struct eviction *e = &f->recent.items[i];
@@ -161,12 +163,29 @@ static const struct candidate *of_pick(const struct need *need, const struct pic
 
 static void suppose(const struct need *need, const struct pick *p)
 {
-    quota_suppose(need->f, of_pick(need, p)->claimant, of_pick(need, p)->gpus);
+    const struct candidate *c = of_pick(need, p);
+    if (need->flat)
+        need->f->victims.of.items[c->claimant].supposed += c->gpus;
+    else
+        quota_suppose(need->f, c->claimant, c->gpus);
 }
 
 static void undo(const struct need *need, const struct pick *p)
 {
-    quota_undo(need->f, of_pick(need, p)->claimant, of_pick(need, p)->gpus);
+    const struct candidate *c = of_pick(need, p);
+    if (need->flat)
+        need->f->victims.of.items[c->claimant].supposed -= c->gpus;
+    else
+        quota_undo(need->f, c->claimant, c->gpus);
+}
+
+/* Whether a claimant may still be taken from after what is supposed. */
+static bool still(const struct need *need, uint32_t claimant)
+{
+    const struct borrower *b = &need->f->victims.of.items[claimant];
+    if (need->flat)
+        return b->borrowed > b->supposed || claimant == need->taking->claimant;
+    return taking_still(need->f, need->taking, claimant);
 }
 
 /* Whether ceilings allow the start after what is supposed. */
@@ -181,13 +200,13 @@ static bool permitted(const struct need *need, const struct pick *set, uint32_t 
 {
     uint32_t gained = 0, m = 0;
     for (; m < n && taking_still(need->f, need->taking, of_pick(need, &set[m])->claimant); m++) {
-        suppose(need, &set[m]);
+        quota_suppose(need->f, of_pick(need, &set[m])->claimant, of_pick(need, &set[m])->gpus);
         gained += of_pick(need, &set[m])->gain;
     }
     bool ok = m == n && under_ceiling(need) &&
               quota_coming(need->f, need->taking->claimant, gained) >= need->gpus;
-    while (m > 0)
-        undo(need, &set[--m]);
+    while (m-- > 0)
+        quota_undo(need->f, of_pick(need, &set[m])->claimant, of_pick(need, &set[m])->gpus);
     return ok;
 }
 
@@ -244,8 +263,7 @@ static uint32_t turn(const struct need *need, enum share_strategy strategy)
         uint32_t claimant = v->of.items[i].range;
         const struct borrower *b = &v->of.items[claimant];
         bool has = strategy == SHARE_AT_MOST_FINAL ? b->next < b->end : b->retry != NONE;
-        if (has && taking_still(need->f, need->taking, claimant) &&
-            (first == NONE || goes_first(need->f, claimant, first)))
+        if (has && still(need, claimant) && (first == NONE || goes_first(need->f, claimant, first)))
             first = claimant;
     }
     return first;
@@ -282,7 +300,7 @@ static uint32_t next_in_order(const struct need *need, const struct pick *picks,
                               uint32_t *at)
 {
     for (; *at < n; ++*at)
-        if (taking_still(need->f, need->taking, of_pick(need, &picks[*at])->claimant))
+        if (still(need, of_pick(need, &picks[*at])->claimant))
             return (*at)++;
     return NONE;
 }
@@ -388,8 +406,9 @@ static double charge_of(const struct need *need, const struct pick *set, uint32_
     return most;
 }
 
-/* Makes a set the best one if it is. clean: free GPUs the start would use with it. */
-static void compete(const struct need *need, const struct pick *set, uint32_t n, uint32_t clean,
+/* Makes a set the best one if it is; false when it would be but quota does not permit it. clean:
+ * free GPUs the start would use with it. */
+static bool compete(const struct need *need, const struct pick *set, uint32_t n, uint32_t clean,
                     uint32_t node, struct best *best)
 {
     struct victims *v = &need->f->victims;
@@ -398,14 +417,15 @@ static void compete(const struct need *need, const struct pick *set, uint32_t n,
     if (rule == VICTIM_PROPORTIONAL)
         cost.charge = charge_of(need, set, n);
     if (best->found && rule_compare(rule, &cost, &best->cost) >= 0)
-        return;
+        return true;
     if (!permitted(need, set, n))
-        return;
+        return false;
     *best = (struct best){.found = true, .cost = cost};
     v->node = node;
     v->n_chosen = n;
     for (uint32_t i = 0; i < n; i++)
         v->chosen[i] = set[i].candidate;
+    return true;
 }
 
 /* The sets that gain want from n picks in order. */
@@ -414,15 +434,16 @@ static void compete_all(const struct need *need, uint32_t n, uint32_t want, uint
 {
     struct victims *v = &need->f->victims;
     enum victim_rule rule = need->f->plan.victims;
-    uint32_t m = greedy(need, v->picks, n, want);
-    if (m > 0)
-        compete(need, v->trial, m, clean, node, best);
+    uint32_t m;
     bool adds = rule_adds(rule);
     if (adds && n <= SMALL && want > 0 && want <= SMALL) {
         m = cheapest(need, v->picks, n, want);
-        if (m > 0)
-            compete(need, v->trial, m, clean, node, best);
+        if (m == 0 || compete(need, v->trial, m, clean, node, best))
+            return;
     }
+    m = greedy(need, v->picks, n, want);
+    if (m > 0)
+        compete(need, v->trial, m, clean, node, best);
     for (uint32_t i = 0; (adds || rule == VICTIM_YOUNGEST) && i < n; i++)
         if (v->picks[i].gain >= want)
             compete(need, &v->picks[i], 1, clean, node, best);
@@ -534,13 +555,15 @@ static bool choose_anywhere(const struct need *need, uint32_t already)
 bool victims_choose(struct fleet *f, const struct taking *t, const struct shape *shape,
                     uint32_t free, uint32_t coming)
 {
+    bool under = quota_ceiling(f, t->claimant, shape->gpus) == GRANT_OK;
     const struct need need = {
         .f = f,
         .taking = t,
         .gpus = shape->gpus,
         .free = free,
         .coming = coming,
-        .under = quota_ceiling(f, t->claimant, shape->gpus) == GRANT_OK,
+        .under = under,
+        .flat = under && f->n_cohorts == 0 && f->plan.victims != VICTIM_FAIR_SHARE,
     };
     bool one = nodes_one_node(&f->nodes, shape);
     uint64_t there_all = (uint64_t)free + f->n_unclaimed;
@@ -549,7 +572,7 @@ bool victims_choose(struct fleet *f, const struct taking *t, const struct shape 
     f->victims.node = NODE_NONE;
     if (need.under && (one ? fits_already(&need) : already >= need.gpus))
         return true;
-    if (already + see_borrowers(&need) < need.gpus || !ceiling_can_give(&need))
+    if (already + see_borrowers(&need) < need.gpus || (!under && !ceiling_can_give(&need)))
         return false;
     collect(&need);
     return one ? choose_on_one_node(&need) : choose_anywhere(&need, already);
