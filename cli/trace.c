@@ -9,7 +9,8 @@
 struct trace_options {
     const char *format, *unit, *zone;
     struct option_list columns;
-    uint32_t gpus;
+    uint32_t gpus, nodes, gpus_per_node;
+    const char *series;
     bool dedupe, skip_bad_rows, json, help;
 };
 
@@ -22,6 +23,11 @@ static const struct option table[] = {
      "of points in time: ms, s, timestamp, ..."},
     {"--zone", NULL, OPTION_TEXT, AT(zone), 0, 0, "ZONE", "of times without one: +08:00; else UTC"},
     {"--gpus", NULL, OPTION_COUNT, AT(gpus), 1, UINT32_MAX, "N", "fleet, for the offered load"},
+    {"--nodes", NULL, OPTION_COUNT, AT(nodes), 1, UINT32_MAX - 1, "N",
+     "supply: nodes there are; else those of the file"},
+    {"--gpus-per-node", NULL, OPTION_COUNT, AT(gpus_per_node), 1, UINT32_MAX, "N",
+     "GPUs of an instance that has a price"},
+    {"--series", NULL, OPTION_TEXT, AT(series), 0, 0, "NAME", "which of several prices: a zone"},
     {"--dedupe", NULL, OPTION_FLAG, AT(dedupe), 0, 0, NULL, "drop rows equal to an earlier one"},
     {"--skip-bad-rows", NULL, OPTION_FLAG, AT(skip_bad_rows), 0, 0, NULL,
      "count malformed rows instead of refusing them"},
@@ -114,6 +120,12 @@ static enum hr_err read_trace(struct arena *a, const struct trace_spec *spec, st
 {
     struct request_trace requests;
     struct job_trace jobs;
+    struct supply_trace supply;
+    struct price_trace prices;
+    if (spec->format->yields == TRACE_SUPPLY)
+        return trace_read_supply(a, spec, diags, &supply, report);
+    if (spec->format->yields == TRACE_PRICES)
+        return trace_read_prices(a, spec, diags, &prices, report);
     return yields_requests(spec) ? trace_read_requests(a, spec, diags, &requests, report)
                                  : trace_read_jobs(a, spec, diags, &jobs, report);
 }
@@ -128,6 +140,9 @@ static int info(const char *path, const struct trace_options *o, struct arena *a
         .n_maps = o->columns.n,
         .time_unit = o->unit,
         .zone_declared = o->zone != NULL,
+        .nodes = o->nodes,
+        .gpus_per_node = o->gpus_per_node,
+        .series = o->series,
         .dedupe = o->dedupe,
         .skip_bad_rows = o->skip_bad_rows,
     };

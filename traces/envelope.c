@@ -26,15 +26,6 @@ struct state {
     } points;
 };
 
-/* time_s, t_min, ...; the unit must be one of numbers. */
-static bool is_time_with_unit(const char *name, uint64_t *unit_ns)
-{
-    const char *unit = strncmp(name, "time_", 5) == 0 ? name + 5
-                       : strncmp(name, "t_", 2) == 0  ? name + 2
-                                                      : "";
-    return reader_unit(unit, unit_ns) && *unit_ns > 0;
-}
-
 /* Both columns by their names; the first that fits is taken. */
 static enum hr_err bind(struct state *s)
 {
@@ -43,20 +34,13 @@ static enum hr_err bind(struct state *s)
         .field = "or time_s, time_min, ...", .column = "time", .required = true};
     s->slots[VALUE] =
         (struct reader_slot){.field = "or rate, per second", .column = "factor", .required = true};
-    s->quantities = true;
-    for (size_t i = r->n_names; i-- > 0;) {
-        uint64_t unit_ns;
-        if (is_time_with_unit(r->names[i], &unit_ns)) {
-            s->slots[TIME].column = r->names[i];
-            s->slots[TIME].unit_ns = unit_ns;
-            s->quantities = false;
-        }
+    s->quantities = !reader_time_column(r, &s->slots[TIME]);
+    for (size_t i = r->n_names; i-- > 0;)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++)
             if (strcmp(values[v].column, r->names[i]) == 0) {
                 s->slots[VALUE].column = r->names[i];
                 s->is_rate = values[v].is_rate;
             }
-    }
     TRY(reader_bind(r, s->slots, SLOTS));
     s->slots[TIME].field = "time";
     s->slots[VALUE].field = s->is_rate ? "rate" : "factor";

@@ -1,4 +1,5 @@
 /* Formats: the table of what each field is and where each format keeps it. */
+#include "traces/document.h"
 #include "traces/reader.h"
 
 #include "sim/time.h"
@@ -29,6 +30,13 @@ const struct trace_field_info trace_fields[TRACE_FIELDS] = {
     [TRACE_LIMIT] = {"limit", TRACE_JOBS, TRACE_LENGTH, "wall-time limit the user asked for"},
     [TRACE_CHECKPOINT] = {"checkpoint", TRACE_JOBS, TRACE_LENGTH, "its own checkpoint interval"},
     [TRACE_STATE] = {"state", TRACE_JOBS, TRACE_TEXT, "how it ended"},
+    [TRACE_TIME] = {"time", TRACE_SUPPLY | TRACE_PRICES, TRACE_POINT, "when it happened"},
+    [TRACE_DATE] = {"date", TRACE_SUPPLY, TRACE_TEXT, "day of a time that is one of the clock"},
+    [TRACE_NODE] = {"node", TRACE_SUPPLY, TRACE_TEXT, "name of the node"},
+    [TRACE_EVENT] = {"event", TRACE_SUPPLY, TRACE_TEXT, "down or up, or add or remove"},
+    [TRACE_CAUSE] = {"cause", TRACE_SUPPLY, TRACE_TEXT, "of a fault"},
+    [TRACE_COUNT] = {"count", TRACE_SUPPLY, TRACE_NUMBER, "nodes up from this time on"},
+    [TRACE_PRICE] = {"price", TRACE_PRICES, TRACE_NUMBER, "dollars per hour from this time on"},
 };
 
 static const struct trace_column azure_llm[] = {
@@ -82,17 +90,80 @@ static const struct trace_column headroom_jobs[] = {
     {TRACE_STATE, "state", NULL, false},
 };
 
+static const struct trace_column bamboo_events[] = {
+    {TRACE_TIME, "ms", "ms", true},
+    {TRACE_EVENT, "add|remove", NULL, true},
+    {TRACE_NODE, "node", NULL, true},
+};
+
+static const struct trace_column bamboo_probes[] = {
+    {TRACE_DATE, "date", NULL, true},
+    {TRACE_TIME, "time", "timestamp", true},
+    {TRACE_COUNT, "count", NULL, true},
+};
+
+static const struct trace_column bamboo_steps[] = {
+    {TRACE_TIME, "hours", "h", true},
+    {TRACE_COUNT, "count", NULL, true},
+};
+
+/* A column called time may also be time_s, t_h, ... : see reader_time_column. */
+static const struct trace_column headroom_faults[] = {
+    {TRACE_TIME, "time", "timestamp", true},
+    {TRACE_NODE, "node", NULL, true},
+    {TRACE_EVENT, "event", NULL, true},
+    {TRACE_CAUSE, "cause", NULL, false},
+};
+
+static const struct trace_column headroom_counts[] = {
+    {TRACE_TIME, "time", "timestamp", true},
+    {TRACE_COUNT, "count", NULL, true},
+};
+
+static const struct trace_column headroom_prices[] = {
+    {TRACE_TIME, "time", "timestamp", true},
+    {TRACE_PRICE, "usd_per_gpu_h", NULL, true},
+};
+
+#define HEADER(name, doc, yields, columns)                                                         \
+    {                                                                                              \
+        name, doc, yields, columns, N(columns), TRACE_HEADER, 0                                    \
+    }
+#define SUPPLY(name, doc, columns, layout, rule)                                                   \
+    {                                                                                              \
+        name, doc, TRACE_SUPPLY, columns, N(columns), layout, rule                                 \
+    }
+#define JSON(name, doc, yields, rule)                                                              \
+    {                                                                                              \
+        name, doc, yields, NULL, 0, TRACE_JSON, rule                                               \
+    }
+
 const struct trace_format trace_formats[] = {
-    {"azure-llm", "Azure LLM inference traces, 2023 and 2024 spelling", TRACE_REQUESTS, azure_llm,
-     N(azure_llm)},
-    {"headroom-requests", "headroom's own request list", TRACE_REQUESTS, headroom_requests,
-     N(headroom_requests)},
-    {"philly", "Microsoft Philly jobs, flattened to CSV", TRACE_JOBS, philly, N(philly)},
-    {"helios", "SenseTime Helios cluster_log.csv", TRACE_JOBS, helios, N(helios)},
-    {"helios-slice", "the Helios excerpt in traces/data, in its own columns", TRACE_JOBS,
-     helios_slice, N(helios_slice)},
-    {"headroom-jobs", "headroom's own job list", TRACE_JOBS, headroom_jobs, N(headroom_jobs)},
-    {"custom", "any CSV, by a column mapping", TRACE_REQUESTS | TRACE_JOBS, NULL, 0},
+    HEADER("azure-llm", "Azure LLM inference traces, 2023 and 2024 spelling", TRACE_REQUESTS,
+           azure_llm),
+    HEADER("headroom-requests", "headroom's own request list", TRACE_REQUESTS, headroom_requests),
+    HEADER("philly", "Microsoft Philly jobs, flattened to CSV", TRACE_JOBS, philly),
+    HEADER("helios", "SenseTime Helios cluster_log.csv", TRACE_JOBS, helios),
+    HEADER("helios-slice", "the Helios excerpt in traces/data, in its own columns", TRACE_JOBS,
+           helios_slice),
+    HEADER("headroom-jobs", "headroom's own job list", TRACE_JOBS, headroom_jobs),
+    {"custom", "any CSV, by a column mapping", TRACE_REQUESTS | TRACE_JOBS, NULL, 0, TRACE_HEADER,
+     0},
+    JSON("skypilot", "spot availability as SkyPilot records it: a count a tick", TRACE_SUPPLY,
+         TRACE_COUNTS),
+    SUPPLY("bamboo-events", "Bamboo: ms,add|remove,node without a header", bamboo_events,
+           TRACE_COLUMNS, TRACE_INSTANCES),
+    SUPPLY("bamboo-probes", "Bamboo: date, time, count without a header", bamboo_probes,
+           TRACE_COLUMNS, TRACE_COUNTS),
+    SUPPLY("bamboo-steps", "Bamboo: hours,count without a header", bamboo_steps, TRACE_COLUMNS,
+           TRACE_COUNTS),
+    SUPPLY("headroom-counts", "headroom's own count of nodes over time", headroom_counts,
+           TRACE_HEADER, TRACE_COUNTS),
+    JSON("infinitehbd", "node faults as InfiniteHBD publishes them", TRACE_SUPPLY, TRACE_FAULTS),
+    SUPPLY("headroom-faults", "headroom's own list of node faults", headroom_faults, TRACE_HEADER,
+           TRACE_FAULTS),
+    JSON("aws-spot-price", "price history of AWS describe-spot-price-history", TRACE_PRICES, 0),
+    HEADER("headroom-prices", "headroom's own price over time", TRACE_PRICES, headroom_prices),
 };
 const size_t trace_n_formats = N(trace_formats);
 
@@ -143,12 +214,30 @@ bool trace_zone_parse(const char *text, int32_t *zone_s)
     return value_zone(text, n, zone_s);
 }
 
-/* --- a format by the header of a file ---------------------------------------------------- */
-
-static bool has_name(const struct reader *r, const char *name)
+const char *trace_yield_name(enum trace_yield yield)
 {
+    switch (yield) {
+    case TRACE_REQUESTS:
+        return "requests";
+    case TRACE_JOBS:
+        return "jobs";
+    case TRACE_SUPPLY:
+        return "supply";
+    case TRACE_PRICES:
+        return "prices";
+    }
+    return "requests or jobs";
+}
+
+/* --- a format by what a file holds ------------------------------------------------------- */
+
+static bool has_name(const struct reader *r, const struct trace_column *column)
+{
+    struct reader_slot slot = {.column = column->column};
+    if (column->field == TRACE_TIME && reader_time_column(r, &slot))
+        return true;
     for (size_t i = 0; i < r->n_names; i++)
-        if (strcmp(r->names[i], name) == 0)
+        if (strcmp(r->names[i], column->column) == 0)
             return true;
     return false;
 }
@@ -157,8 +246,8 @@ static bool has_name(const struct reader *r, const char *name)
 static size_t count_columns(const struct reader *r, const struct trace_format *f)
 {
     size_t n = 0;
-    for (size_t i = 0; i < f->n_columns; i++) {
-        bool there = has_name(r, f->columns[i].column);
+    for (size_t i = 0; i < f->n_columns && f->layout == TRACE_HEADER; i++) {
+        bool there = has_name(r, &f->columns[i]);
         if (!there && f->columns[i].required)
             return 0;
         n += there;
@@ -181,12 +270,37 @@ static enum hr_err choose(const struct reader *r, const struct trace_format **ou
     diags_add(r->diags, DIAG_ERROR,
               (struct diag_place){.file = r->path, .line = r->header_line, .column = 1},
               r->header_source, NULL,
-              "no known format has these columns: name a format, or map the columns");
+              r->names[0][0] >= '0' && r->names[0][0] <= '9'
+                  ? "this line names no columns: a format without a header must be named"
+                  : "no known format has these columns: name a format, or map the columns");
     return HR_INPUT;
 }
 
-enum hr_err trace_format_by_header(const char *path, struct diags *diags,
-                                   const struct trace_format **out)
+/* Each JSON format by what its outermost value has. */
+static enum hr_err choose_json(const struct document *d, const struct trace_format **out)
+{
+    struct document_item root = document_root(d);
+    struct json_object *first = json_object_is_type(root.value, json_type_array)
+                                    ? json_object_array_get_idx(root.value, 0)
+                                    : NULL;
+    struct document_item item = {first, root.at, 0};
+    const char *name = NULL;
+    if (document_member(root, "data").value != NULL)
+        name = "skypilot";
+    else if (document_member(root, "SpotPriceHistory").value != NULL)
+        name = "aws-spot-price";
+    else if (document_member(item, "event_type").value != NULL)
+        name = "infinitehbd";
+    if (name != NULL) {
+        *out = trace_format_find(name);
+        return HR_OK;
+    }
+    diags_add(d->diags, DIAG_ERROR, (struct diag_place){d->path, document_line(d, root.at), 1},
+              NULL, NULL, "no known format is a JSON text of this kind");
+    return HR_INPUT;
+}
+
+static enum hr_err by_header(const char *path, struct diags *diags, const struct trace_format **out)
 {
     struct arena arena;
     struct reader r;
@@ -197,4 +311,38 @@ enum hr_err trace_format_by_header(const char *path, struct diags *diags,
     reader_close(&r);
     arena_fini(&arena);
     return err;
+}
+
+static enum hr_err by_members(const char *path, struct diags *diags,
+                              const struct trace_format **out)
+{
+    struct document d;
+    enum hr_err err = document_open(&d, diags, path, (struct diag_place){0}, NULL);
+    if (err == HR_OK)
+        err = choose_json(&d, out);
+    document_close(&d);
+    return err;
+}
+
+/* JSON begins with a brace or bracket, which no header does. */
+static enum hr_err looks_like_json(const char *path, struct diags *diags, bool *json)
+{
+    struct input in;
+    enum hr_err err = input_open(&in, path, (struct diag_place){0}, NULL, diags);
+    if (err == HR_OK) {
+        size_t i = in.n >= 3 && memcmp(in.window, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+        while (i < in.n && strchr(" \t\r\n", in.window[i]) != NULL && in.window[i] != '\0')
+            i++;
+        *json = i < in.n && (in.window[i] == '{' || in.window[i] == '[');
+    }
+    input_close(&in);
+    return err;
+}
+
+enum hr_err trace_format_by_header(const char *path, struct diags *diags,
+                                   const struct trace_format **out)
+{
+    bool json;
+    TRY(looks_like_json(path, diags, &json));
+    return json ? by_members(path, diags, out) : by_header(path, diags, out);
 }

@@ -1,7 +1,6 @@
 /* See names.h. FNV-1a and linear probing, at most half full. */
 #include "traces/names.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +13,11 @@ static size_t hash_of(const char *text, size_t n)
 }
 
 /* Where text stands or should stand. */
-static const char **find(const struct names *names, const char *text, size_t n)
+static struct name *find(const struct names *names, const char *text, size_t n)
 {
     size_t i = hash_of(text, n) & (names->n_slots - 1);
-    while (names->slots[i] != NULL &&
-           (strncmp(names->slots[i], text, n) != 0 || names->slots[i][n] != '\0'))
+    while (names->slots[i].text != NULL &&
+           (strncmp(names->slots[i].text, text, n) != 0 || names->slots[i].text[n] != '\0'))
         i = (i + 1) & (names->n_slots - 1);
     return &names->slots[i];
 }
@@ -31,23 +30,28 @@ static int grow(struct names *names)
     if (grown.slots == NULL)
         return 0;
     for (size_t i = 0; i < names->n_slots; i++)
-        if (names->slots[i] != NULL)
-            *find(&grown, names->slots[i], strlen(names->slots[i])) = names->slots[i];
+        if (names->slots[i].text != NULL)
+            *find(&grown, names->slots[i].text, strlen(names->slots[i].text)) = names->slots[i];
     free(names->slots);
     *names = grown;
     return 1;
 }
 
-const char *names_add(struct names *names, const char *text, size_t n)
+struct name names_take(struct names *names, const char *text, size_t n)
 {
     if (2 * names->n >= names->n_slots && !grow(names))
-        return NULL;
-    const char **slot = find(names, text, n);
-    if (*slot == NULL) {
-        *slot = arena_strndup(names->arena, text, n);
-        names->n += *slot != NULL;
+        return (struct name){0};
+    struct name *slot = find(names, text, n);
+    if (slot->text == NULL) {
+        *slot = (struct name){arena_strndup(names->arena, text, n), (uint32_t)names->n};
+        names->n += slot->text != NULL;
     }
     return *slot;
+}
+
+const char *names_add(struct names *names, const char *text, size_t n)
+{
+    return names_take(names, text, n).text;
 }
 
 void names_free(struct names *names)

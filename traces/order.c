@@ -184,7 +184,7 @@ enum hr_err order_finish(struct order *o, const struct trace_spec *spec, struct 
     bool requests = r->yields == TRACE_REQUESTS;
     r->peak_to_mean = requests ? peak_to_mean(o, r->span_ns, SIM_MIN, 0)
                                : peak_to_mean(o, r->span_ns, SIM_HOUR, into_hour(r->first_ns));
-    measure_gaps(o, r, requests ? SIM_MIN : 6 * SIM_HOUR);
+    measure_gaps(o, r, requests ? SIM_MIN : r->yields == TRACE_JOBS ? 6 * SIM_HOUR : SIM_HOUR);
     return HR_OK;
 }
 

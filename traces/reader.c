@@ -35,11 +35,11 @@ static char *copy_line(const char *start, const char *stop)
     return copy;
 }
 
-static void add_at(struct reader *r, enum diag_level level, const char *at, const char *format,
-                   va_list args) __attribute__((format(printf, 4, 0)));
+static void add_at(struct reader *r, enum diag_level level, const char *at, const char *nearest,
+                   const char *format, va_list args) __attribute__((format(printf, 5, 0)));
 
-static void add_at(struct reader *r, enum diag_level level, const char *at, const char *format,
-                   va_list args)
+static void add_at(struct reader *r, enum diag_level level, const char *at, const char *nearest,
+                   const char *format, va_list args)
 {
     char text[512];
     vsnprintf(text, sizeof text, format, args);
@@ -53,7 +53,7 @@ static void add_at(struct reader *r, enum diag_level level, const char *at, cons
     char *source = copy_line(line, r->input.window + r->input.n);
     diags_add(r->diags, level,
               (struct diag_place){.file = r->path, .line = number, .column = column_of(line, at)},
-              source, NULL, "%s", text);
+              source, nearest, "%s", text);
     free(source);
 }
 
@@ -68,18 +68,36 @@ static void stop_if_too_many(struct reader *r)
               NULL, "too many errors: the rest of the file is not read");
 }
 
+static void row_error(struct reader *r, const char *at, const char *nearest, const char *format,
+                      va_list args) __attribute__((format(printf, 4, 0)));
+
+static void row_error(struct reader *r, const char *at, const char *nearest, const char *format,
+                      va_list args)
+{
+    if (!r->skip_bad_rows)
+        add_at(r, DIAG_ERROR, at, nearest, format, args);
+    else if (r->n_bad_rows == 0 && !r->row_bad)
+        add_at(r, DIAG_WARNING, at, nearest, format, args);
+    r->row_bad = true;
+    if (!r->skip_bad_rows)
+        stop_if_too_many(r);
+}
+
 void reader_error(struct reader *r, const char *at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (!r->skip_bad_rows)
-        add_at(r, DIAG_ERROR, at, format, args);
-    else if (r->n_bad_rows == 0 && !r->row_bad)
-        add_at(r, DIAG_WARNING, at, format, args);
+    row_error(r, at, NULL, format, args);
     va_end(args);
-    r->row_bad = true;
-    if (!r->skip_bad_rows)
-        stop_if_too_many(r);
+}
+
+void reader_error_near(struct reader *r, const char *at, const char *nearest, const char *format,
+                       ...)
+{
+    va_list args;
+    va_start(args, format);
+    row_error(r, at, nearest, format, args);
+    va_end(args);
 }
 
 /* An error after which no row can be trusted, whatever skip_bad_rows says. */
@@ -90,7 +108,7 @@ static enum hr_err fatal(struct reader *r, const char *at, const char *format, .
 {
     va_list args;
     va_start(args, format);
-    add_at(r, DIAG_ERROR, at, format, args);
+    add_at(r, DIAG_ERROR, at, NULL, format, args);
     va_end(args);
     r->n_errors++;
     return HR_INPUT;
@@ -240,7 +258,6 @@ static char *field_text(struct reader *r, const struct csv_field *f)
 static enum hr_err read_header(struct reader *r)
 {
     bool more;
-    TRY(check_mark(r));
     TRY(next_filled(r, &more));
     if (!more) {
         diags_add(r->diags, DIAG_ERROR, (struct diag_place){.file = r->path, .line = r->next_line},
@@ -266,9 +283,9 @@ static enum hr_err read_header(struct reader *r)
     return HR_OK;
 }
 
-enum hr_err reader_open(struct reader *r, struct arena *arena, struct diags *diags,
-                        const char *path, char delimiter, struct diag_place place,
-                        const char *source)
+static enum hr_err open_file(struct reader *r, struct arena *arena, struct diags *diags,
+                             const char *path, char delimiter, struct diag_place place,
+                             const char *source)
 {
     *r = (struct reader){.arena = arena, .diags = diags, .path = path, .next_line = 1};
     if (delimiter == '\0')
@@ -285,7 +302,28 @@ enum hr_err reader_open(struct reader *r, struct arena *arena, struct diags *dia
         return HR_NOMEM;
     r->row.fields = r->fields;
     r->row.max_fields = TRACE_COLUMNS_MAX;
+    return check_mark(r);
+}
+
+enum hr_err reader_open(struct reader *r, struct arena *arena, struct diags *diags,
+                        const char *path, char delimiter, struct diag_place place,
+                        const char *source)
+{
+    TRY(open_file(r, arena, diags, path, delimiter, place, source));
     return read_header(r);
+}
+
+enum hr_err reader_open_columns(struct reader *r, struct arena *arena, struct diags *diags,
+                                const char *path, char delimiter, struct diag_place place,
+                                const char *source, const char *const *names, size_t n)
+{
+    TRY(open_file(r, arena, diags, path, delimiter, place, source));
+    r->names = arena_array(arena, n, sizeof *r->names);
+    if (r->names == NULL)
+        return HR_NOMEM;
+    for (r->n_names = 0; r->n_names < n; r->n_names++)
+        r->names[r->n_names] = names[r->n_names];
+    return HR_OK;
 }
 
 void reader_close(struct reader *r)
@@ -304,6 +342,27 @@ static size_t count_name(const struct reader *r, const char *name, int *last)
             *last = (int)i;
         }
     return n;
+}
+
+static bool is_time_with_unit(const char *name, uint64_t *unit_ns)
+{
+    const char *unit = strncmp(name, "time_", 5) == 0 ? name + 5
+                       : strncmp(name, "t_", 2) == 0  ? name + 2
+                                                      : "";
+    return reader_unit(unit, unit_ns) && *unit_ns > 0;
+}
+
+bool reader_time_column(const struct reader *r, struct reader_slot *slot)
+{
+    for (size_t i = 0; i < r->n_names && strcmp(slot->column, "time") == 0; i++) {
+        uint64_t unit_ns;
+        if (!is_time_with_unit(r->names[i], &unit_ns))
+            continue;
+        slot->column = r->names[i];
+        slot->unit_ns = unit_ns;
+        return true;
+    }
+    return false;
 }
 
 /* A file without a header shows as missing columns under a first row of numbers. */

@@ -61,7 +61,15 @@ enum hr_err reader_slots(const struct trace_spec *spec, enum trace_yield yield, 
 enum hr_err reader_open(struct reader *r, struct arena *arena, struct diags *diags,
                         const char *path, char delimiter, struct diag_place place,
                         const char *source);
+/* Likewise for a file without a header, whose columns are these. */
+enum hr_err reader_open_columns(struct reader *r, struct arena *arena, struct diags *diags,
+                                const char *path, char delimiter, struct diag_place place,
+                                const char *source, const char *const *names, size_t n);
 void reader_close(struct reader *r);
+
+/* Where the slot wants "time" and the header has time_s, time_min, t_h, ...: takes that name and
+ * unit and says so. */
+bool reader_time_column(const struct reader *r, struct reader_slot *slot);
 
 /* Finds the column of each slot; HR_INPUT when a required one is missing or named twice. */
 enum hr_err reader_bind(struct reader *r, struct reader_slot *slots, size_t n_slots);
@@ -76,6 +84,10 @@ enum hr_err reader_end(const struct reader *r);
 /* Describes what is wrong at the given byte of the row. */
 void reader_error(struct reader *r, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same with the right word that is nearest, or NULL. */
+void reader_error_near(struct reader *r, const char *at, const char *nearest, const char *format,
+                       ...) __attribute__((format(printf, 4, 5)));
 
 /* --- values of the current row: false after an error was reported -------------------------- */
 

@@ -20,6 +20,7 @@ const struct trace_drop_info trace_drops[TRACE_DROPS] = {
     [TRACE_DROP_GPU_RANGE] = {"gpu_range", "other sizes, left out as asked"},
     [TRACE_DROP_WINDOW] = {"window", "other times, left out as asked"},
     [TRACE_DROP_DUPLICATE] = {"duplicate", "equal to an earlier row, left out as asked"},
+    [TRACE_DROP_SERIES] = {"series", "prices of other series, left out as asked"},
 };
 
 void report_zone(char out[8], int32_t zone_s)
@@ -119,10 +120,8 @@ static size_t at_start(const struct order *o)
     return n;
 }
 
-static void note_times(const struct trace_report *r, const struct order *o, struct notes *notes)
+void report_note_order(const struct trace_report *r, struct notes *notes)
 {
-    bool requests = r->yields == TRACE_REQUESTS;
-    size_t standing = at_start(o);
     if (r->inversions > 0)
         notes_add(notes, "%llu of %llu rows are earlier than the row before: sorted",
                   (unsigned long long)r->inversions, (unsigned long long)r->rows_read);
@@ -130,6 +129,13 @@ static void note_times(const struct trace_report *r, const struct order *o, stru
         notes_add(notes, "rows equal to an earlier one: %llu, %s",
                   (unsigned long long)r->duplicates,
                   r->dropped[TRACE_DROP_DUPLICATE] > 0 ? "dropped" : "kept");
+}
+
+static void note_times(const struct trace_report *r, const struct order *o, struct notes *notes)
+{
+    bool requests = r->yields == TRACE_REQUESTS;
+    size_t standing = at_start(o);
+    report_note_order(r, notes);
     if (standing >= 10 && standing >= o->n / 100)
         notes_add(notes, "%zu rows stand at the first instant: load from before the recording",
                   standing);
@@ -142,6 +148,31 @@ static void note_times(const struct trace_report *r, const struct order *o, stru
 }
 
 /* --- filling ----------------------------------------------------------------------------- */
+
+void report_note_reader(const struct trace_report *report, const struct trace_spec *spec,
+                        const struct reader *r, const struct reader_slot slots[TRACE_FIELDS],
+                        struct notes *notes)
+{
+    note_columns(r, slots, notes);
+    note_zone(spec, report, notes);
+    if (r->n_blank_lines > 0)
+        notes_add(notes, "blank lines: %llu", (unsigned long long)r->n_blank_lines);
+}
+
+enum hr_err report_reader(struct trace_report *report, const struct trace_spec *spec,
+                          struct reader *r, const struct reader_slot *time)
+{
+    input_sha256(&r->input, report->sha256);
+    report->path = arena_strdup(r->arena, spec->path);
+    report->format = spec->format->name;
+    report->bytes = r->input.n_file_bytes;
+    report->rows_read = r->n_rows;
+    report->dropped[TRACE_DROP_MALFORMED] = r->n_bad_rows;
+    report->calendar = time->unit_ns == 0;
+    report->naive = r->clock.naive;
+    report->zone_s = spec->zone_s;
+    return report->path != NULL ? HR_OK : HR_NOMEM;
+}
 
 static enum hr_err nothing_left(const struct trace_report *report, const struct reader *r)
 {
@@ -168,25 +199,12 @@ enum hr_err report_rows(struct trace_report *report, const struct trace_spec *sp
                         struct order *order, struct notes *notes)
 {
     enum trace_field time = report->yields == TRACE_JOBS ? TRACE_SUBMIT : TRACE_ARRIVAL;
-    input_sha256(&r->input, report->sha256);
-    report->path = arena_strdup(r->arena, spec->path);
-    report->format = spec->format->name;
-    report->bytes = r->input.n_file_bytes;
-    report->rows_read = r->n_rows;
-    report->dropped[TRACE_DROP_MALFORMED] = r->n_bad_rows;
-    report->calendar = slots[time].unit_ns == 0;
-    report->naive = r->clock.naive;
-    report->zone_s = spec->zone_s;
-    if (report->path == NULL)
-        return HR_NOMEM;
+    TRY(report_reader(report, spec, r, &slots[time]));
     TRY(order_finish(order, spec, report));
     if (report->rows_kept == 0)
         return nothing_left(report, r);
-    note_columns(r, slots, notes);
-    note_zone(spec, report, notes);
     note_times(report, order, notes);
-    if (r->n_blank_lines > 0)
-        notes_add(notes, "blank lines: %llu", (unsigned long long)r->n_blank_lines);
+    report_note_reader(report, spec, r, slots, notes);
     return HR_OK;
 }
 

@@ -20,6 +20,7 @@ struct fact_row {
 
 #define AT(member) offsetof(struct trace_report, member)
 #define BOTH       (TRACE_REQUESTS | TRACE_JOBS)
+#define ALL        (BOTH | TRACE_SUPPLY | TRACE_PRICES)
 #define QUANTILES(name, unit, yields, member)                                                      \
     {name "_mean", unit, REAL, yields, AT(member.mean)},                                           \
         {name "_p50", unit, REAL, yields, AT(member.p50)},                                         \
@@ -31,16 +32,16 @@ struct fact_row {
     }
 
 static const struct fact_row fact_rows[] = {
-    {"path", "1", TEXT, BOTH, AT(path)},
-    {"format", "1", TEXT, BOTH, AT(format)},
-    {"sha256", "1", TEXT_IN_PLACE, BOTH, AT(sha256)},
-    {"bytes", "B", COUNT, BOTH, AT(bytes)},
-    {"rows_read", "1", COUNT, BOTH, AT(rows_read)},
-    {"rows_kept", "1", COUNT, BOTH, AT(rows_kept)},
-    {"inversions", "1", COUNT, BOTH, AT(inversions)},
-    {"duplicates", "1", COUNT, BOTH, AT(duplicates)},
-    {"ties", "1", COUNT, BOTH, AT(ties)},
-    {"span", "s", TIME, BOTH, AT(span_ns)},
+    {"path", "1", TEXT, ALL, AT(path)},
+    {"format", "1", TEXT, ALL, AT(format)},
+    {"sha256", "1", TEXT_IN_PLACE, ALL, AT(sha256)},
+    {"bytes", "B", COUNT, ALL, AT(bytes)},
+    {"rows_read", "1", COUNT, ALL, AT(rows_read)},
+    {"rows_kept", "1", COUNT, ALL, AT(rows_kept)},
+    {"inversions", "1", COUNT, ALL, AT(inversions)},
+    {"duplicates", "1", COUNT, ALL, AT(duplicates)},
+    {"ties", "1", COUNT, ALL, AT(ties)},
+    {"span", "s", TIME, ALL, AT(span_ns)},
     {"rate", "s-1", REAL, BOTH, AT(rate_per_s)},
     {"gap_cv", "1", REAL, BOTH, AT(gap_cv)},
     {"peak_to_mean", "1", REAL, BOTH, AT(peak_to_mean)},
@@ -62,6 +63,30 @@ static const struct fact_row fact_rows[] = {
     {"duration_differs", "1", COUNT, TRACE_JOBS, AT(duration_differs)},
     {"fractional_gpus", "1", COUNT, TRACE_JOBS, AT(fractional_gpus)},
     {"odd_sizes", "1", COUNT, TRACE_JOBS, AT(odd_sizes)},
+    {"nodes", "1", COUNT, TRACE_SUPPLY, AT(supply.nodes)},
+    {"nodes_named", "1", COUNT, TRACE_SUPPLY, AT(supply.named)},
+    {"up_min", "1", COUNT, TRACE_SUPPLY, AT(supply.up_min)},
+    {"up_mean", "1", REAL, TRACE_SUPPLY, AT(supply.up_mean)},
+    {"up_max", "1", COUNT, TRACE_SUPPLY, AT(supply.up_max)},
+    {"available", "1", REAL, TRACE_SUPPLY, AT(supply.available_frac)},
+    {"losses", "1", COUNT, TRACE_SUPPLY, AT(supply.losses)},
+    {"most_lost", "1", COUNT, TRACE_SUPPLY, AT(supply.most_lost)},
+    {"up_hours_per_loss", "h", REAL, TRACE_SUPPLY, AT(supply.up_h_per_loss)},
+    {"up_runs", "1", COUNT, TRACE_SUPPLY, AT(supply.n_up_runs)},
+    QUANTILES("up_run", "h", TRACE_SUPPLY, supply.up_run_h),
+    {"down_runs", "1", COUNT, TRACE_SUPPLY, AT(supply.n_down_runs)},
+    QUANTILES("down_run", "h", TRACE_SUPPLY, supply.down_run_h),
+    {"faults", "1", COUNT, TRACE_SUPPLY, AT(supply.faults)},
+    {"faults_per_1000_node_days", "1", REAL, TRACE_SUPPLY, AT(supply.faults_per_1000_node_days)},
+    {"faults_of_zero_length", "1", COUNT, TRACE_SUPPLY, AT(supply.zero_faults)},
+    {"faults_overlapping", "1", COUNT, TRACE_SUPPLY, AT(supply.overlaps)},
+    {"faults_unrepaired", "1", COUNT, TRACE_SUPPLY, AT(supply.unrepaired)},
+    {"most_faults_of_a_node", "1", COUNT, TRACE_SUPPLY, AT(supply.most_faults)},
+    QUANTILES("repair", "h", TRACE_SUPPLY, supply.repair_h),
+    {"price_mean", "USD/h", REAL, TRACE_PRICES, AT(price.mean)},
+    {"price_min", "USD/h", REAL, TRACE_PRICES, AT(price.min)},
+    {"price_max", "USD/h", REAL, TRACE_PRICES, AT(price.max)},
+    {"price_changes", "1", COUNT, TRACE_PRICES, AT(price.changes)},
 };
 _Static_assert(sizeof fact_rows / sizeof *fact_rows + TRACE_DROPS + 4 <= TRACE_FACTS_MAX,
                "TRACE_FACTS_MAX is too small");
@@ -97,7 +122,7 @@ static struct trace_fact make_fact(const struct trace_report *r, const struct fa
 static const char *const drop_names[TRACE_DROPS] = {
     "dropped_malformed",     "dropped_no_time",       "dropped_zero_tokens", "dropped_no_gpus",
     "dropped_never_started", "dropped_zero_duration", "dropped_tenant",      "dropped_gpu_range",
-    "dropped_window",        "dropped_duplicate",
+    "dropped_window",        "dropped_duplicate",     "dropped_series",
 };
 
 size_t trace_report_facts(const struct trace_report *r, struct trace_fact out[TRACE_FACTS_MAX])
@@ -160,17 +185,17 @@ static void print_times(const struct trace_report *r, FILE *out)
         fprintf(out, ", from %.6g s to %.6g s", (double)r->first_ns * 1e-9,
                 (double)r->last_ns * 1e-9);
     }
-    if (r->rate_per_s > 0)
+    if (r->rate_per_s > 0 && r->yields & BOTH)
         fprintf(out, "\n  rate       %.4g %s", r->rate_per_s * (requests ? 1 : 3600),
                 requests ? "requests/s" : "jobs/h");
-    if (r->peak_to_mean > 0)
+    if (r->peak_to_mean > 0 && r->yields & BOTH)
         fprintf(out, ", busiest %s %.3gx the mean", requests ? "minute" : "hour", r->peak_to_mean);
-    if (r->gap_cv > 0)
+    if (r->gap_cv > 0 && r->yields & BOTH)
         fprintf(out, ", CV of gaps %.3g", r->gap_cv);
     fprintf(out, "\n");
 }
 
-static void print_quantiles(const char *name, const struct trace_quantiles *q, FILE *out)
+void report_print_quantiles(const char *name, const struct trace_quantiles *q, FILE *out)
 {
     const double values[] = {q->mean, q->p50, q->p90, q->p95, q->p99, q->max};
     fprintf(out, "  %-10s", name);
@@ -179,8 +204,7 @@ static void print_quantiles(const char *name, const struct trace_quantiles *q, F
     fprintf(out, "\n");
 }
 
-/* Breaks at blanks, so that no line is longer than 80 columns unless a word is. */
-static void print_wrapped(const char *label, const char *text, FILE *out)
+void report_print_wrapped(const char *label, const char *text, FILE *out)
 {
     enum { WIDTH = 66 };
     while (*text != '\0') {
@@ -204,8 +228,8 @@ static void print_jobs(const struct trace_report *r, double fleet_gpus, FILE *ou
         [JOB_COMPLETED] = "completed", [JOB_CANCELLED] = "cancelled",
         [JOB_FAILED] = "failed",       [JOB_TIMEOUT] = "timed out",
         [JOB_CENSORED] = "censored",   [JOB_END_UNKNOWN] = "unknown"};
-    print_quantiles("GPUs", &r->gpus, out);
-    print_quantiles("duration s", &r->duration_s, out);
+    report_print_quantiles("GPUs", &r->gpus, out);
+    report_print_quantiles("duration s", &r->duration_s, out);
     fprintf(out, "  ended     ");
     const char *comma = " ";
     for (int i = 0; i <= JOB_END_UNKNOWN; i++)
@@ -225,21 +249,26 @@ static void print_jobs(const struct trace_report *r, double fleet_gpus, FILE *ou
     fprintf(out, "  load       %.3g %% of %.6g GPUs (%.6g GPU-hours)\n", load.share * 100,
             fleet_gpus, load.fleet_gpu_hours);
     if (load.warning != NULL)
-        print_wrapped("warning", load.warning, out);
+        report_print_wrapped("warning", load.warning, out);
 }
 
 void trace_report_print(const struct trace_report *r, double fleet_gpus, FILE *out)
 {
     print_file(r, out);
     print_times(r, out);
-    fprintf(out, "  %-10s %10s %10s %10s %10s %10s %10s\n", "", "mean", "p50", "p90", "p95", "p99",
-            "max");
-    if (r->yields == TRACE_REQUESTS) {
-        print_quantiles("prompt", &r->prompt_tokens, out);
-        print_quantiles("output", &r->output_tokens, out);
+    if (r->yields != TRACE_PRICES)
+        fprintf(out, "  %-10s %10s %10s %10s %10s %10s %10s\n", "", "mean", "p50", "p90", "p95",
+                "p99", "max");
+    if (r->yields == TRACE_SUPPLY) {
+        report_print_supply(&r->supply, out);
+    } else if (r->yields == TRACE_PRICES) {
+        report_print_price(&r->price, out);
+    } else if (r->yields == TRACE_REQUESTS) {
+        report_print_quantiles("prompt", &r->prompt_tokens, out);
+        report_print_quantiles("output", &r->output_tokens, out);
     } else {
         print_jobs(r, fleet_gpus, out);
     }
     for (size_t i = 0; i < r->n_notes; i++)
-        print_wrapped("note", r->notes[i], out);
+        report_print_wrapped("note", r->notes[i], out);
 }

@@ -65,24 +65,26 @@ static const struct trace_column *find_column(const struct trace_format *f, enum
     return NULL;
 }
 
-/* Requests need all their fields; jobs a submit time, GPUs, and a run time. */
+/* Requests need all their fields; jobs a submit time, GPUs, and a run time; prices both. Of supply
+ * the format says it. */
 static bool always_required(enum trace_field field)
 {
     return trace_fields[field].yields == TRACE_REQUESTS || field == TRACE_SUBMIT ||
-           field == TRACE_GPUS;
+           field == TRACE_GPUS || field == TRACE_TIME || field == TRACE_PRICE;
 }
 
 static enum hr_err check_spec(const struct trace_spec *spec, enum trace_yield yield,
                               struct diags *diags)
 {
-    const char *wanted = yield == TRACE_JOBS ? "jobs" : "requests";
+    const char *wanted = trace_yield_name(yield);
     if (!(spec->format->yields & yield))
         return spec_error(spec, diags, NULL, "format '%s' holds %s, where %s are due",
-                          spec->format->name, yield == TRACE_JOBS ? "requests" : "jobs", wanted);
+                          spec->format->name,
+                          trace_yield_name((enum trace_yield)spec->format->yields), wanted);
     enum hr_err err = HR_OK;
     for (size_t i = 0; i < spec->n_maps; i++) {
         const struct trace_field_info *field = &trace_fields[spec->maps[i].field];
-        if (field->yields != yield)
+        if (!(field->yields & yield))
             err = spec_error(spec, diags, NULL, "'%s' is no column of %s", field->name, wanted);
     }
     if (spec->delimiter == '"' || spec->delimiter == '\n' || spec->delimiter == '\r' ||
@@ -102,7 +104,7 @@ static enum hr_err check_mapped(const struct trace_spec *spec, enum trace_yield 
 {
     enum hr_err err = HR_OK;
     for (int f = 0; f < TRACE_FIELDS; f++)
-        if (trace_fields[f].yields == yield && always_required((enum trace_field)f) &&
+        if ((trace_fields[f].yields & yield) && always_required((enum trace_field)f) &&
             !has_slot(slots, (enum trace_field)f))
             err =
                 spec_error(spec, diags, NULL, "no column is mapped to '%s'", trace_fields[f].name);
@@ -126,7 +128,7 @@ enum hr_err reader_slots(const struct trace_spec *spec, enum trace_yield yield, 
         const struct trace_map *map = find_map(spec, f);
         const struct trace_column *column = find_column(spec->format, f);
         slots[f].field = trace_fields[f].name;
-        if (trace_fields[f].yields != yield || (map == NULL && column == NULL))
+        if (!(trace_fields[f].yields & yield) || (map == NULL && column == NULL))
             continue;
         bool mapped = map != NULL && map->column != NULL;
         slots[f].column = mapped ? map->column : column != NULL ? column->column : NULL;

@@ -1,7 +1,8 @@
-/* Traces: recorded requests and jobs, read from CSV into the records of models/record.h.
+/* Traces: recorded requests, jobs, supply and prices, read from CSV and JSON into the records of
+ * models/record.h.
  *
  * A caller fills a struct trace_spec (zero means "the default" in every member), calls one of the
- * two readers and gets the rows plus a struct trace_report that says what became of every row of
+ * readers and gets the rows plus a struct trace_report that says what became of every row of
  * the file. Formats are rows of one table; a format gives the default column and unit of each field
  * and a column mapping replaces either. Everything handed out lives in the caller's arena.
  *
@@ -29,7 +30,8 @@ enum {
 
 /* --- formats ----------------------------------------------------------------------------- */
 
-/* What a column can become. The first three are a request, the others a job. */
+/* What a column can become. The first three are a request, the next a job, the last are supply and
+ * prices. */
 enum trace_field {
     TRACE_ARRIVAL,
     TRACE_PROMPT_TOKENS,
@@ -48,10 +50,21 @@ enum trace_field {
     TRACE_LIMIT,
     TRACE_CHECKPOINT,
     TRACE_STATE,
+    TRACE_TIME,
+    TRACE_DATE, /* day of a time that is only one of the clock */
+    TRACE_NODE,
+    TRACE_EVENT, /* down and up, or add and remove */
+    TRACE_CAUSE,
+    TRACE_COUNT, /* nodes up from this time on */
+    TRACE_PRICE,
     TRACE_FIELDS
 };
 
-enum trace_yield { TRACE_REQUESTS = 1, TRACE_JOBS = 2 }; /* bits: custom yields either */
+/* Bits: custom yields requests or jobs. */
+enum trace_yield { TRACE_REQUESTS = 1, TRACE_JOBS = 2, TRACE_SUPPLY = 4, TRACE_PRICES = 8 };
+
+/* "requests", "jobs", ... */
+const char *trace_yield_name(enum trace_yield yield);
 
 /* How a field is written. */
 enum trace_field_kind {
@@ -64,7 +77,7 @@ enum trace_field_kind {
 
 struct trace_field_info {
     const char *name; /* in a column mapping: "arrival", "prompt_tokens", ... */
-    enum trace_yield yields;
+    unsigned yields;  /* enum trace_yield bits */
     enum trace_field_kind kind;
     const char *doc;
 };
@@ -81,12 +94,27 @@ struct trace_column {
     bool required;
 };
 
+enum trace_layout {
+    TRACE_HEADER,  /* CSV whose header names the columns */
+    TRACE_COLUMNS, /* CSV without one: the columns of the format, all of them, in its order */
+    TRACE_JSON
+};
+
+/* What the rows of a supply trace say. */
+enum trace_supply_rule {
+    TRACE_COUNTS,    /* how many are up, from a row to the next */
+    TRACE_INSTANCES, /* each comes and goes; none is there before it comes */
+    TRACE_FAULTS     /* each breaks and is repaired; all are up at first */
+};
+
 struct trace_format {
     const char *name;
     const char *doc;
     unsigned yields;                    /* enum trace_yield bits */
-    const struct trace_column *columns; /* empty for custom */
+    const struct trace_column *columns; /* empty for custom and for JSON */
     size_t n_columns;
+    enum trace_layout layout;
+    enum trace_supply_rule rule; /* of supply */
 };
 
 extern const struct trace_format trace_formats[];
@@ -95,8 +123,9 @@ extern const size_t trace_n_formats;
 /* NULL when there is no such name. */
 const struct trace_format *trace_format_find(const char *name);
 
-/* The format whose columns the header of the file names; for a caller whose user named none.
- * HR_INPUT with a diagnostic when none fits. */
+/* The format whose columns the header of the file names, or whose members a JSON text has; for a
+ * caller whose user named none. Files without a header tell nothing. HR_INPUT with a diagnostic
+ * when none fits. */
 enum hr_err trace_format_by_header(const char *path, struct diags *diags,
                                    const struct trace_format **out);
 
@@ -120,17 +149,18 @@ struct trace_map {
 };
 
 struct trace_spec {
-    const char *path; /* CSV; through zlib when the name ends in ".gz" */
+    const char *path; /* CSV or JSON; through zlib when the name ends in ".gz" */
     const struct trace_format *format;
     const struct trace_map *maps;
     size_t n_maps;
-    const char *time_unit;      /* of all points in time; custom must say one */
-    bool zone_declared;         /* else times without a zone are UTC, and the report says so */
-    int32_t zone_s;             /* east of UTC, for timestamps without a zone */
-    char delimiter;             /* 0: a comma */
-    bool dedupe;                /* drop rows equal to an earlier one (counted either way) */
-    bool skip_bad_rows;         /* count malformed rows as dropped; they are errors otherwise */
-    bool refuse_no_gpus;        /* jobs without GPUs are errors; they are dropped otherwise */
+    const char *time_unit; /* of all points in time; custom must say one */
+    bool zone_declared;    /* else times without a zone are UTC, and the report says so */
+    int32_t zone_s;        /* east of UTC, for timestamps without a zone */
+    char delimiter;        /* 0: a comma */
+    bool dedupe;           /* drop rows equal to an earlier one (counted either way) */
+    bool skip_bad_rows;    /* count malformed rows as dropped; they are errors otherwise */
+    bool refuse_no_gpus;   /* jobs without GPUs are errors; they are dropped otherwise */
+    /* to until_ns: of requests and jobs only */
     simtime_ns spread_ns;       /* adds a uniform time in [0, spread) to each arrival or submit, for
                                    quantised recordings; drawn from (seed, SHA-256 of the file) */
     uint64_t seed;              /* of the spread only */
@@ -139,6 +169,9 @@ struct trace_spec {
     uint32_t min_gpus, max_gpus;  /* keep only jobs in this range; 0: no bound */
     simtime_ns from_ns, until_ns; /* keep only records in [from, until) after the first row of the
                                      file; until 0: no bound */
+    uint32_t nodes;               /* supply: how many there are; 0: those of the file */
+    uint32_t gpus_per_node;       /* prices of an instance: its GPUs; 0: prices are of a GPU */
+    const char *series;           /* prices: which of several in the file, by its name */
     struct diag_place place;      /* where the user wrote this, for what is wrong with the spec */
     const char *source;           /* that line, or NULL */
 };
@@ -156,6 +189,7 @@ enum trace_drop {
     TRACE_DROP_GPU_RANGE,
     TRACE_DROP_WINDOW,
     TRACE_DROP_DUPLICATE, /* only with dedupe */
+    TRACE_DROP_SERIES,    /* prices of another series than the one asked for */
     TRACE_DROPS
 };
 
@@ -168,6 +202,38 @@ extern const struct trace_drop_info trace_drops[TRACE_DROPS];
 /* Exact quantiles, linear between neighbouring values, as NumPy and R give them. */
 struct trace_quantiles {
     double mean, p50, p90, p95, p99, max;
+};
+
+struct trace_cause {
+    const char *name; /* "" when unknown */
+    uint64_t n;       /* faults */
+};
+
+/* Nodes of a count are numbered as a stack: node i is up while the count is above i. A run is
+ * complete: both its ends are in the trace. Losses are all changes to down. */
+struct trace_supply_facts {
+    uint64_t nodes;                 /* supply_trace.nodes */
+    uint64_t named;                 /* different names in the file */
+    uint64_t up_min, up_max;        /* nodes up at once, after time 0 */
+    double up_mean, available_frac; /* over the span; of nodes */
+    uint64_t losses, most_lost;     /* the latter: at one instant */
+    double up_h_per_loss;           /* node-hours up between losses; 0 without any */
+    uint64_t n_up_runs, n_down_runs;
+    struct trace_quantiles up_run_h, down_run_h;
+    /* fault traces */
+    uint64_t faults, zero_faults; /* all; of zero length */
+    uint64_t overlaps;            /* that began on a node that was down */
+    uint64_t unrepaired;          /* at the end of the trace */
+    uint64_t most_faults;         /* of one node */
+    double faults_per_1000_node_days;
+    struct trace_quantiles repair_h;
+    const struct trace_cause *causes; /* most frequent first */
+    size_t n_causes;
+};
+
+struct trace_price_facts {
+    double mean, min, max; /* dollars per GPU-hour; the mean is over time */
+    uint64_t changes;      /* steps to another price */
 };
 
 struct trace_report {
@@ -189,7 +255,7 @@ struct trace_report {
     double gap_cv;       /* coefficient of variation of the gaps between kept rows */
     double peak_to_mean; /* busiest minute (requests) or hour of the clock (jobs) / mean */
     simtime_ns longest_gap_ns;
-    uint64_t long_gaps;      /* gaps of a minute or more (requests), six hours (jobs) */
+    uint64_t long_gaps;      /* gaps of a minute or more (requests), six hours (jobs), an hour */
     simtime_ns long_gaps_ns; /* their total */
     struct trace_quantiles prompt_tokens, output_tokens; /* requests */
     struct trace_quantiles gpus, duration_s;             /* jobs */
@@ -199,7 +265,9 @@ struct trace_report {
     uint64_t duration_differs;           /* recorded duration is not end - start */
     uint64_t fractional_gpus;            /* rounded up to whole GPUs */
     uint64_t odd_sizes;                  /* more than 8 GPUs and not a multiple of 8 */
-    const char *const *notes;            /* sentences: extra columns, zone, gaps, ... */
+    struct trace_supply_facts supply;
+    struct trace_price_facts price;
+    const char *const *notes; /* sentences: extra columns, zone, gaps, ... */
     size_t n_notes;
 };
 
@@ -212,6 +280,18 @@ enum hr_err trace_read_requests(struct arena *arena, const struct trace_spec *sp
                                 struct trace_report *report);
 enum hr_err trace_read_jobs(struct arena *arena, const struct trace_spec *spec, struct diags *diags,
                             struct job_trace *out, struct trace_report *report);
+
+/* Likewise. Supply: rows are sorted stably by time. Numbers of time count from 0 as they are,
+ * timestamps from the first row. Instances get the lowest free number, so that a number stands for
+ * a place in the fleet and most follow each other in it; nodes is then the most at once. Nodes
+ * beyond those of the file that spec.nodes adds are always up in a fault trace and never otherwise.
+ * Prices: of the rows at one instant the last counts; a first price after time 0 counts from 0. */
+enum hr_err trace_read_supply(struct arena *arena, const struct trace_spec *spec,
+                              struct diags *diags, struct supply_trace *out,
+                              struct trace_report *report);
+enum hr_err trace_read_prices(struct arena *arena, const struct trace_spec *spec,
+                              struct diags *diags, struct price_trace *out,
+                              struct trace_report *report);
 
 /* Load that the jobs offer to a fleet of so many GPUs over the span of their submits. */
 struct trace_load {
@@ -233,7 +313,7 @@ struct trace_fact {
     uint64_t count;
     double real;
 };
-enum { TRACE_FACTS_MAX = 96 };
+enum { TRACE_FACTS_MAX = 144 };
 
 /* Fills out and returns the number of facts; texts belong to the report. */
 size_t trace_report_facts(const struct trace_report *r, struct trace_fact out[TRACE_FACTS_MAX]);

@@ -193,3 +193,20 @@ Test(commands, trace_info)
         0);
     has(r.out, "\"offered_load\"");
 }
+
+Test(commands, trace_info_of_supply_and_prices)
+{
+    expect("cd $S/traces/data/infinitehbd && $H trace info fault_trace.json.gz --nodes 400", 0);
+    has(r.out, "584, 4.18 per 1,000 node-days");
+    has(r.out, "nodes      400, 231 names");
+    expect("cd $S/traces/data/bamboo && $H trace info p3-trace.csv", 2);
+    has(r.err, "a format without a header must be named");
+    expect("cd $S/traces/data/bamboo && $H trace info p3-trace.csv --format bamboo-events --json",
+           0);
+    has(r.out, "\"nodes\": 32");
+    expect(
+        "cd $S/traces/data/aws-spot-price && $H trace info us-west-2_p3.16xlarge.json.gz "
+        "--gpus-per-node 8 --series us-west-2b",
+        0);
+    has(r.out, "0.918 to 1.116 USD per GPU-hour");
+}

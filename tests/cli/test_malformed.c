@@ -146,6 +146,8 @@ Test(malformed, traces)
 {
     cr_assert_geq(
         for_each(TEST_SOURCE_ROOT "/tests/traces/malformed", ".csv", ".csv.gz", refuse_trace), 20);
+    cr_assert_geq(
+        for_each(TEST_SOURCE_ROOT "/tests/traces/malformed", ".json", ".json.gz", refuse_trace), 4);
 }
 
 Test(malformed, a_folder_a_missing_and_an_empty_file)

@@ -19,6 +19,8 @@ struct fixture {
     struct trace_spec spec;
     struct request_trace requests;
     struct job_trace jobs;
+    struct supply_trace supply;
+    struct price_trace prices;
     struct trace_report report;
     enum hr_err err;
     char path[64]; /* temporary file, or empty */
@@ -56,6 +58,10 @@ static inline enum hr_err fixture_read(struct fixture *f)
 {
     if (f->spec.format->yields & TRACE_REQUESTS)
         f->err = trace_read_requests(&f->arena, &f->spec, &f->diags, &f->requests, &f->report);
+    else if (f->spec.format->yields & TRACE_SUPPLY)
+        f->err = trace_read_supply(&f->arena, &f->spec, &f->diags, &f->supply, &f->report);
+    else if (f->spec.format->yields & TRACE_PRICES)
+        f->err = trace_read_prices(&f->arena, &f->spec, &f->diags, &f->prices, &f->report);
     else
         f->err = trace_read_jobs(&f->arena, &f->spec, &f->diags, &f->jobs, &f->report);
     return f->err;
