@@ -128,11 +128,13 @@ void brute_engine_run(const struct brute_case *c, struct brute_result *out)
 {
     struct play *p = calloc(1, sizeof *p);
     const struct node_group group = {"nodes", "h100-sxm", c->nodes, c->gpus_per_node};
-    const struct fleet_plan plan = {
-        .groups = &group,
-        .n_groups = 1,
-        .reclaim = {c->victims, c->grace_ns, fixed(c->teardown_ns), fixed(c->scrub_ns)},
-        .name = "fleet"};
+    const struct fleet_plan plan = {.groups = &group,
+                                    .n_groups = 1,
+                                    .reclaim = {.victims = c->victims,
+                                                .grace_ns = c->grace_ns,
+                                                .teardown = fixed(c->teardown_ns),
+                                                .scrub = fixed(c->scrub_ns)},
+                                    .name = "fleet"};
     cr_assert_not_null(p);
     *out = (struct brute_result){0};
     p->c = c;
