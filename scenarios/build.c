@@ -100,15 +100,14 @@ static enum hr_err build_queues(const struct build *b, const struct claim *claim
     return err;
 }
 
-static enum hr_err build_claimants(const struct build *b, const char *design,
-                                   const struct design_spec *d, struct plan *out)
+static enum hr_err build_claimants(const struct build *b, struct plan *out)
 {
     size_t n = b->check->spec->services.n, all = n + b->check->spec->training.n;
     struct claim *claims = calloc(all + 1, sizeof *claims);
     if (!claims)
         return HR_NOMEM;
     size_t errors = b->check->diags->n_errors;
-    preset_claims(b->check, design, d, claims);
+    preset_claims(b->check, b->design_name, b->design, claims);
     enum hr_err services = build_services(b, claims, out);
     enum hr_err queues = services == HR_NOMEM ? HR_NOMEM : build_queues(b, claims + n, out);
     free(claims);
@@ -117,11 +116,13 @@ static enum hr_err build_claimants(const struct build *b, const char *design,
     return services != HR_OK ? services : queues;
 }
 
-enum hr_err build_plan(const struct build *b, const char *design, const struct design_spec *d,
+enum hr_err build_plan(const struct build *from, const char *design, const struct design_spec *d,
                        struct plan *out)
 {
-    const struct check *c = b->check;
+    const struct check *c = from->check;
     const struct scenario_spec *s = c->spec;
+    struct build_cohorts cohorts = {0};
+    const struct build b = {c, from->traces, design, d, &cohorts};
     char *date = arena_alloc(c->arena, MOMENT_DATE_BYTES);
     double day_s;
     if (!date)
@@ -134,8 +135,9 @@ enum hr_err build_plan(const struct build *b, const char *design, const struct d
                          .warmup_ns = sim_time_from_s(c->warmup_s),
                          .timeline_ns = sim_time_from_s(timeline_s(c)),
                          .start_date = date};
-    TRY(build_fleet(b, d, out));
-    TRY(build_claimants(b, design, d, out));
+    TRY(quotas_cohorts(c, d, s->training.n, &cohorts.items, &cohorts.n));
+    TRY(build_claimants(&b, out));
+    TRY(build_fleet(&b, out));
     const char *fault = plan_fault(out);
     if (!fault)
         return HR_OK;

@@ -24,9 +24,18 @@ struct loaded_traces {
     size_t n_named, named_capacity;
 };
 
+/* Cohorts of the plan's pool as they are made. */
+struct build_cohorts {
+    struct cohort *items; /* arena */
+    size_t n;
+};
+
 struct build {
     const struct check *check; /* spec, arena, diags */
     struct loaded_traces *traces;
+    const char *design_name; /* from here on set by build_plan */
+    const struct design_spec *design;
+    struct build_cohorts *cohorts; /* room for one a queue */
 };
 
 enum hr_err build_plan(const struct build *b, const char *design, const struct design_spec *d,
@@ -35,7 +44,7 @@ enum hr_err build_plan(const struct build *b, const char *design, const struct d
 /* ---- parts, by file ---- */
 
 struct dist build_dist(const struct duration_spec *d);
-enum hr_err build_fleet(const struct build *b, const struct design_spec *d, struct plan *out);
+enum hr_err build_fleet(const struct build *b, struct plan *out);
 enum hr_err build_trace(const struct build *b, const char *owner, const struct trace_file_spec *t,
                         bool jobs, struct loaded_trace **out);
 enum hr_err build_traffic(const struct build *b, const char *owner, const struct traffic_spec *t,

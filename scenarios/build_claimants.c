@@ -3,6 +3,7 @@
 #include "models/serving/catalogue.h"
 #include "scenarios/build.h"
 #include "scenarios/pools.h"
+#include "scenarios/tenants.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -297,7 +298,6 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         warn_of_load(b, t, trace);
     *out = (struct queue_plan){
         .name = name,
-        .tenant = {.name = name, .weight = 1},
         .backfill = (enum backfill_kind)t->backfill,
         .estimate = factor ? ESTIMATE_FACTOR : (enum estimate_kind)t->estimate.word,
         .estimate_factor = factor ? t->estimate.number : 1,
@@ -311,8 +311,7 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         .work_factor = t->jobs.work_factor,
         .jobs_offset_ns = sim_time_from_s(t->jobs.offset_s),
     };
-    out->tenant.n_pools =
-        pools_split(b->check, &t->pools, claim->choice, &claim->quota, out->tenant.pools);
     TRY(build_drawn(b, &t->drawn, &out->mix));
+    TRY(tenants_build(b, name, t, claim, out));
     return build_backlog(b, &t->backlog, out);
 }

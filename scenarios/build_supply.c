@@ -118,12 +118,10 @@ static enum hr_err build_groups(const struct build *b, const struct pool_view *v
 }
 
 /* Cohorts are the same in every pool; GPUs of their own are in the first reserved one. */
-static enum hr_err build_cohorts(const struct build *b, const struct design_spec *d,
-                                 struct fleet_plan *pools, size_t n)
+static enum hr_err build_cohorts(const struct build *b, struct fleet_plan *pools, size_t n)
 {
-    const struct cohort *whole;
-    size_t n_cohorts, home = 0;
-    TRY(quotas_cohorts(b->check, d, &whole, &n_cohorts));
+    const struct cohort *whole = b->cohorts->items;
+    size_t n_cohorts = b->cohorts->n, home = 0;
     while (home < n && pools[home].supply.kind != SUPPLY_RESERVED)
         home++;
     home = home < n ? home : 0;
@@ -141,7 +139,7 @@ static enum hr_err build_cohorts(const struct build *b, const struct design_spec
     return HR_OK;
 }
 
-enum hr_err build_fleet(const struct build *b, const struct design_spec *d, struct plan *out)
+enum hr_err build_fleet(const struct build *b, struct plan *out)
 {
     const struct reclaim_spec *r = &b->check->spec->reclaim;
     size_t n = pools_count(b->check);
@@ -163,5 +161,5 @@ enum hr_err build_fleet(const struct build *b, const struct design_spec *d, stru
     }
     out->pools = pools;
     out->n_pools = n;
-    return build_cohorts(b, d, pools, n);
+    return build_cohorts(b, pools, n);
 }

@@ -1,6 +1,7 @@
 /* Checks of traces, traffic and training queues. */
 #include "scenarios/check.h"
 #include "scenarios/moment.h"
+#include "scenarios/tenants.h"
 #include "traces/trace.h"
 
 #include <math.h>
@@ -209,6 +210,7 @@ void check_training(const struct check *c, const struct training_spec *t)
         check_say(c, DIAG_ERROR, t->at, NULL, NULL,
                   "a queue needs jobs, drawn jobs, a backlog, or several of these");
     check_drawn(c, &t->drawn);
+    tenants_check(c, t);
     if (t->jobs.at)
         check_trace(c, &t->jobs.trace, true);
     check_gangs(c, &t->backlog);

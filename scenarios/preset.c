@@ -2,6 +2,7 @@
 #include "scenarios/preset.h"
 
 #include "scenarios/quotas.h"
+#include "scenarios/tenants.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -194,6 +195,14 @@ static void spot_mix(const struct preset_run *r)
             queues[i].tolerates_spot ? POOLS_TOLERANT : POOLS_FIRM;
 }
 
+const struct quota_spec *preset_quota_spec(const char *design, const struct design_spec *d,
+                                           const char *claimant)
+{
+    size_t i = find_name(&d->quotas, claimant);
+    bool listed = preset_of(design, d) == PRESET_QUOTA && i < d->quotas.n;
+    return listed ? (const struct quota_spec *)d->quotas.items + i : NULL;
+}
+
 static void explicit_quotas(const struct preset_run *r)
 {
     const struct field_list *l = &r->d->quotas;
@@ -210,7 +219,7 @@ static void explicit_quotas(const struct preset_run *r)
             at++;
         if (at < all)
             r->claims[at].quota = quotas_quota(r->c, r->d, (const struct quota_spec *)l->items + i);
-        else
+        else if (!tenants_check_quota(r->c, l->where[i]))
             node_say(((const struct node *)l->where[i])->key, r->c->diags, DIAG_ERROR,
                      diag_nearest(l->names[i], names, all), "quotas: no service or queue '%.60s'",
                      l->names[i]);
@@ -278,6 +287,9 @@ static bool check_sums(const struct preset_run *r)
     uint64_t floors = quotas_own_gpus(r->d), all = r->c->fleet_gpus;
     for (size_t i = 0; i < r->services->n + r->queues->n; i++)
         floors += r->claims[i].quota.floor_gpus;
+    for (size_t i = 0; i < r->d->quotas.n; i++) /* those of tenants */
+        if (strchr(r->d->quotas.names[i], '/'))
+            floors += ((const struct quota_spec *)r->d->quotas.items + i)->floor;
     if (floors > all)
         check_say(r->c, DIAG_ERROR, r->d->at, keys[r->preset], NULL,
                   "design %.60s: the floors together are %llu GPUs, the fleet has %llu", r->name,

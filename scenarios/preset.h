@@ -30,6 +30,10 @@ void preset_claims(const struct check *c, const char *name, const struct design_
 /* The preset of a design, by its key or its name; PRESETS when neither is one. */
 enum preset preset_of(const char *name, const struct design_spec *d);
 
+/* What a design of explicit numbers says of a claimant or tenant; NULL: nothing. */
+const struct quota_spec *preset_quota_spec(const char *design, const struct design_spec *d,
+                                           const char *claimant);
+
 /* Fewest, most and spare replicas of a service under a claim. */
 struct replica_bounds {
     uint32_t min, max, buffer;

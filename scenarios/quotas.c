@@ -83,11 +83,11 @@ static uint64_t whole(const struct design_spec *d, size_t i)
     return gpus;
 }
 
-enum hr_err quotas_cohorts(const struct check *c, const struct design_spec *d,
-                           const struct cohort **out, size_t *n)
+enum hr_err quotas_cohorts(const struct check *c, const struct design_spec *d, size_t more,
+                           struct cohort **out, size_t *n)
 {
-    struct cohort *cohorts = arena_array(c->arena, d->cohorts.n, sizeof *cohorts);
-    if (!cohorts && d->cohorts.n > 0)
+    struct cohort *cohorts = arena_array(c->arena, d->cohorts.n + more, sizeof *cohorts);
+    if (!cohorts && d->cohorts.n + more > 0)
         return HR_NOMEM;
     for (size_t i = 0; i < d->cohorts.n; i++) {
         const struct cohort_spec *s = &specs(d)[i];

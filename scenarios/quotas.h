@@ -15,8 +15,8 @@ void quotas_check(const struct check *c, const struct design_spec *d);
 /* GPUs that cohorts own themselves, in all. */
 uint64_t quotas_own_gpus(const struct design_spec *d);
 
-/* The cohorts of a design without mistakes, parents first; in the arena. */
-enum hr_err quotas_cohorts(const struct check *c, const struct design_spec *d,
-                           const struct cohort **out, size_t *n);
+/* The cohorts of a design without mistakes, parents first; in the arena, with room for more. */
+enum hr_err quotas_cohorts(const struct check *c, const struct design_spec *d, size_t more,
+                           struct cohort **out, size_t *n);
 
 #endif

@@ -85,10 +85,12 @@ static size_t item_size(const struct field *f)
 }
 
 /* Names become groups in result files and steps in a path: letters, digits, _ and -. */
-static void check_name(const struct reader *r, const struct node *key)
+static void check_name(const struct reader *r, const struct field *f, const struct node *key)
 {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    if (f->parted && strchr(key->value, '/'))
+        return; /* its second part may come from a job list */
     size_t n = strlen(key->value);
     if (n == 0 || n >= NAME_BYTES || strspn(key->value, allowed) != n)
         node_say(key, r->diags, DIAG_ERROR, NULL,
@@ -139,7 +141,7 @@ static enum hr_err read_entries(const struct reader *r, const struct field *f, c
         if (c->key) {
             list->names[i] = c->key->value;
             if (f->table)
-                check_name(r, c->key);
+                check_name(r, f, c->key);
         }
         TRY(read_item(r, f, c, (char *)list->items + i * item_size(f), &below));
     }

@@ -319,7 +319,7 @@ enum hr_err scenario_plan(struct scenario *s, const char *design, struct diags *
     struct design *d;
     TRY(find_design(s, design, diags, &d));
     d->check.diags = diags;
-    const struct build b = {&d->check, &s->traces};
+    const struct build b = {.check = &d->check, .traces = &s->traces};
     return build_plan(&b, d->name, d->spec, out);
 }
 

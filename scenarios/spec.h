@@ -337,6 +337,7 @@ struct backlog_spec {
     const void *at;
     struct field_list gangs; /* of struct gang_spec */
     struct duration_spec work;
+    const char *tenant;
 };
 
 struct job_class_spec {
@@ -374,8 +375,15 @@ struct restart_spec {
     struct duration_spec load, init;
 };
 
+struct tenant_spec {
+    const void *at;
+    const char *match; /* NULL: its name */
+    double weight;
+};
+
 struct training_spec {
     const void *at;
+    struct field_list tenants; /* of struct tenant_spec; sole entry "": from-trace */
     struct jobs_spec jobs;
     struct drawn_spec drawn;
     struct backlog_spec backlog;

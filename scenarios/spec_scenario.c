@@ -61,8 +61,10 @@ static const struct field design_rows[] = {
     GPUS_ROW(
         training_floor, "training_floor",
         "floor-plus-borrow, spot-mix: GPUs of training that are lent but never lost (default 0)"),
-    SPEC_ROW(DESIGN, quotas, "quotas", FIELD_MAP, "quota: the numbers of each claimant",
-             .table = &spec_quota, .max = 128),
+    SPEC_ROW(
+        DESIGN, quotas, "quotas", FIELD_MAP,
+        "quota: the numbers of each claimant, a service, a queue, or a tenant as `queue/tenant`",
+        .table = &spec_quota, .max = 1000, .parted = true),
     SPEC_ROW(DESIGN, cohorts, "cohorts", FIELD_MAP, "quota: quotas that claimants share",
              .table = &spec_cohort, .max = 64),
     SPEC_ROW(DESIGN, set, "set", FIELD_MAP,

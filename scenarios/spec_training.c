@@ -35,6 +35,8 @@ static const struct field backlog_rows[] = {
              .required = true),
     SPEC_TABLE(BACKLOG, work, "work", "Run time of one gang, without saves and restarts",
                &spec_duration, .fallback = "8h"),
+    SPEC_ROW(BACKLOG, tenant, "tenant", FIELD_TEXT, "Whose they are, where the queue has tenants",
+             .unit = UNIT_NONE),
 };
 static const struct field_table backlog =
     SPEC_OF(BACKLOG, backlog_rows, "backlog",
@@ -76,6 +78,21 @@ static const struct field restart_rows[] = {
 static const struct field_table restart = SPEC_OF(
     RESTART, restart_rows, "restart", "From GPUs to work again after an eviction", .brief = NULL);
 
+#define TENANT struct tenant_spec
+static const struct field tenant_rows[] = {
+    SPEC_ROW(TENANT, match, "match", FIELD_TEXT,
+             "Its jobs: this value of the job list's tenant column; without it the tenant's name; "
+             "`\"*\"`: jobs that no other tenant matches",
+             .unit = UNIT_NONE),
+    SPEC_ROW(TENANT, weight, "weight", FIELD_NUMBER, "What fair share divides its usage by",
+             .above = true, .max = 1e6, .fallback = "1"),
+};
+static const struct field_table tenant = SPEC_OF(
+    TENANT, tenant_rows, "tenant",
+    "Whose jobs they are: a claimant of its own, named `queue/tenant` in `quotas`; elsewhere "
+    "the tenants of a queue share its quota",
+    .brief = "match");
+
 #define TRAINING struct training_spec
 static const struct field training_rows[] = {
     SPEC_TABLE(TRAINING, jobs, "jobs", "Recorded jobs", &jobs),
@@ -83,6 +100,9 @@ static const struct field training_rows[] = {
     SPEC_TABLE(TRAINING, backlog, "backlog", "Gangs without end", &backlog),
     SPEC_TABLE(TRAINING, checkpoint, "checkpoint", "Saves", &checkpoint),
     SPEC_TABLE(TRAINING, restart, "restart", "Starting again", &restart),
+    SPEC_ROW(TRAINING, tenants, "tenants", FIELD_MAP,
+             "Tenants by name, or `from-trace`: one for each that the jobs name", .table = &tenant,
+             .max = 256, .sole = ""),
     SPEC_WORD(TRAINING, backfill, "backfill",
               "Whether later gangs may pass the head of the queue when they do not delay it",
               backfill_kind_names, BACKFILL_KINDS, .fallback = "easy"),

@@ -84,6 +84,7 @@ struct field {
     size_t offset;                   /* in the table's struct; 0 for item */
     const struct field_table *table; /* FIELD_TABLE, FIELD_LIST, FIELD_MAP */
     const struct field *item;        /* FIELD_LIST, FIELD_MAP of single values: table is NULL */
+    bool parted;                     /* FIELD_MAP: a name may have two parts, queue/tenant */
     const char *sole;                /* FIELD_MAP: a single value in place of the map is an entry of
                                         this name; NULL: it is an error */
 };
