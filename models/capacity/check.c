@@ -79,9 +79,11 @@ static bool claimant_agrees(const struct fleet *f, uint32_t number)
             continue;
         bool held = l->phase == LEASE_HELD, stands = held || l->phase == LEASE_ASSEMBLING;
         bool serving = l->state == GPU_SERVING, ready = serving || l->state == GPU_HELD_IDLE;
-        n[QUOTA_TIED] += l->gpus;
-        n[QUOTA_USAGE] += l->phase != LEASE_SCRUBBING ? l->gpus : 0;
-        n[QUOTA_STANDING] += stands ? l->gpus : 0;
+        uint32_t has = l->gpus - (l->collects ? l->missing : 0);
+        n[QUOTA_TIED] += has;
+        n[QUOTA_USAGE] += l->phase != LEASE_SCRUBBING ? has : 0;
+        n[QUOTA_PROMISED] += l->phase != LEASE_SCRUBBING ? l->gpus : 0;
+        n[QUOTA_STANDING] += stands ? has : 0;
         want.held += held ? l->gpus : 0;
         want.ready += held && ready ? l->gpus : 0;
         want.set_serving += held && serving ? l->gpus : 0;
@@ -129,7 +131,8 @@ static bool claims_agree(const struct fleet *f)
         n_claimed += claimed;
     }
     for (size_t i = 0; i < f->leases.n; i++)
-        n_missing += f->leases.items[i].phase == LEASE_ASSEMBLING ? f->leases.items[i].missing : 0;
+        if (f->leases.items[i].phase == LEASE_ASSEMBLING && !f->leases.items[i].collects)
+            n_missing += f->leases.items[i].missing;
     return n_incoming == f->n_incoming && n_claimed == f->n_claimed && n_missing == n_claimed &&
            n_unclaimed == f->n_unclaimed;
 }

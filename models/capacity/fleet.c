@@ -47,6 +47,7 @@ static void pass(void *ctx, uint32_t arg)
     uint64_t changes = f->changes;
     f->pass_again = false;
     f->in_pass = true;
+    collect_serve(f);
     for (size_t i = 0; i < f->order.n; i++) {
         const struct claimant_ops *ops = &f->claimants.items[f->order.items[i]].ops;
         if (ops->schedule)
@@ -95,6 +96,7 @@ static enum hr_err init(struct fleet *f, const struct fleet_plan *plan)
     TRY(nodes_init(&f->nodes, plan->groups, plan->n_groups, &f->arena));
     TRY(per_node_init(f));
     TRY(nodes_out_init(f));
+    TRY(collect_init(f));
     TRY(victims_init(f));
     TRY(quota_init(f, plan->cohorts, plan->n_cohorts));
     return engine_timer_new(f->engine, EVENT_SCHEDULE, pass, f, 0, &f->pass_timer);
@@ -137,6 +139,7 @@ void fleet_free(struct fleet *f)
     vec_free(&f->leases);
     vec_free(&f->slot_of);
     vec_free(&f->claims);
+    vec_free(&f->collecting);
     vec_free(&f->claimants);
     vec_free(&f->order);
     vec_free(&f->rows);

@@ -10,6 +10,7 @@
  *
  *     fleet_acquire --(free GPUs)----------------------------> held --fleet_stop--> stopping ->
  * gone fleet_reclaim --(evicts)--> assembling --granted()---->/        (drain, teardown, scrub)
+ *      fleet_collect --(waits)--->/
  *
  * Once an instant at most, in event class EVENT_SCHEDULE, a scheduling pass calls each claimant's
  * schedule() in order of priority (highest first, then claimant number); there it acquires,
@@ -248,8 +249,9 @@ struct claimant_ops {
      * its claimant stops it (fleet_stop_at) or replaces the node (fleet_replace), now or later.
      * NULL: never held where nodes fail. */
     void (*failed)(void *self, lease_id l, uint32_t node, simtime_ns now);
-    /* An assembling lease had or awaited GPUs of a node that is out now: the fleet gives it up
-     * when this returns. NULL: never reclaims where nodes fail. */
+    /* An assembling lease had or awaited GPUs of a node that is out now, or collects more GPUs than
+     * are left: the fleet gives it up when this returns. NULL: never reclaims or collects where
+     * nodes fail. */
     void (*withdrawn)(void *self, lease_id l, simtime_ns now);
     /* When a held lease ends by itself or, with save, has its next complete save if that is
      * earlier; SIM_NEVER: unknown. NULL: it can be stopped at any time. */
@@ -307,6 +309,12 @@ enum grant fleet_would(const struct fleet *f, uint32_t claimant, const struct sh
  * lease is assembling, granted() will be called. detect_ns goes into the reclaim row. */
 enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct ask *ask,
                          simtime_ns detect_ns, lease_id *out);
+
+/* As fleet_reclaim without evicting anybody: the lease keeps free GPUs and those that come free
+ * before anyone else can have them, until it is whole. GRANT_ROOM: the nodes that are open could
+ * not hold it; when that comes later it is withdrawn. Leases that collect are served one after the
+ * other, the oldest first. */
+enum grant fleet_collect(struct fleet *f, uint32_t claimant, const struct ask *ask, lease_id *out);
 
 /* Gives up an assembling lease: its GPUs become free as they come. */
 void fleet_abandon(struct fleet *f, lease_id l);

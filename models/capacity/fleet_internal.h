@@ -11,6 +11,7 @@
  *   consolidate  small leases that move off a node
  *   spread     nodes of a start larger than a node, over free and incoming GPUs
  *   reclaim    fleet_reclaim, granting, giving up, the reclaim rows
+ *   collect    fleet_collect: starts that keep GPUs until they have enough
  *   stop       stopping leases: drain, teardown, scrub
  *   fleet      construction, claimants, scheduling passes, acquire, looking
  *   nodes_out  nodes that are closed, fail and come back
@@ -25,7 +26,10 @@
  *   tied       usage + scrubbing: GPUs that are its own or on their way from it
  *
  * An assembling lease and the victims it waits for are both charged, so usage can sum to more than
- * the fleet; the ledger has each GPU once. */
+ * the fleet; the ledger has each GPU once. A collecting lease evicts nobody and is charged with
+ * what it has kept; what it lacks is
+ *
+ *   promised   usage + what collecting leases lack: what ceilings are tested with */
 #ifndef HEADROOM_MODELS_CAPACITY_FLEET_INTERNAL_H
 #define HEADROOM_MODELS_CAPACITY_FLEET_INTERNAL_H
 
@@ -50,6 +54,7 @@ struct lease {
     enum lease_phase phase;
     enum gpu_state state; /* while held or stopping */
     uint32_t claimant, tag, gpus;
+    enum shape_kind kind; /* of its ask */
     int32_t priority;     /* its claimant's and that of its ask */
     simtime_ns submit_ns; /* of its ask */
     uint32_t lost;        /* held: GPUs gone with failed nodes and not replaced */
@@ -59,6 +64,7 @@ struct lease {
     uint32_t prev, next;  /* held: slots of the claimant's held leases */
     bool borrowed;        /* started over its claimant's floor */
     bool evicted;         /* stopping: because it was evicted */
+    bool collects;        /* assembling: by fleet_collect */
     timer_id timer;       /* stopping: end of the stage; assembling and complete: granting */
     simtime_ns since;     /* first held */
     /* Stopping: begin of the save on notice, stop, end of teardown, end of scrub. */
@@ -76,7 +82,7 @@ struct claim {
 
 /* ---- quotas ---- */
 
-enum quota_count { QUOTA_STANDING, QUOTA_USAGE, QUOTA_TIED, QUOTA_COUNTS };
+enum quota_count { QUOTA_STANDING, QUOTA_USAGE, QUOTA_PROMISED, QUOTA_TIED, QUOTA_COUNTS };
 
 /* The fleet, a cohort or a claimant in the tree of quotas (quota.c). */
 struct quota_node {
@@ -245,7 +251,12 @@ struct fleet {
         struct claim *items;
         size_t n, capacity;
     } claims;
-    uint32_t free_claim; /* list through next */
+    struct {
+        uint32_t *items; /* slots of the leases that collect, oldest first */
+        size_t n, capacity;
+    } collecting;
+    uint32_t *next_alike; /* per node, scratch of collect.c: lists of nodes */
+    uint32_t free_claim;  /* list through next */
 
     /* Per node: what it is closed for (GPU_STATES: open), and its GPUs that are in no lease while
      * it is. */
@@ -307,6 +318,7 @@ bool quota_charge(struct fleet *f, uint32_t claimant, uint32_t gpus);
 void quota_stop(struct fleet *f, uint32_t claimant, uint32_t gpus);    /* stands no longer */
 void quota_release(struct fleet *f, uint32_t claimant, uint32_t gpus); /* teardown ended */
 void quota_untie(struct fleet *f, uint32_t claimant, uint32_t gpus);   /* scrub ended */
+void quota_promise(struct fleet *f, uint32_t claimant, int64_t gpus);  /* so many more */
 /* As if so many GPUs of a claimant had been evicted and torn down; to be undone. */
 void quota_suppose(struct fleet *f, uint32_t claimant, uint32_t gpus);
 void quota_undo(struct fleet *f, uint32_t claimant, uint32_t gpus);
@@ -327,6 +339,7 @@ bool taking_possible(const struct fleet *f, const struct taking *t);
 /* Whether, and under which terms, it may take from a claimant. */
 bool taking_from(const struct fleet *f, const struct taking *t, uint32_t victim,
                  struct terms *terms);
+bool taking_covers(const struct terms *terms, const struct lease *l);
 /* Whether the claimant still borrows, as far as this start is concerned. */
 bool taking_still(const struct fleet *f, const struct taking *t, uint32_t victim);
 
@@ -432,9 +445,22 @@ void spread_claim(struct fleet *f, uint32_t slot);
 
 /* ---- reclaim.c ---- */
 
+/* A lease with the memory it may need until it is granted. */
+enum hr_err lease_for(struct fleet *f, uint32_t claimant, const struct ask *ask, uint32_t *slot);
 /* An assembling lease got the last of its GPUs from a stopping one: its row's stages. */
 void reclaim_complete(struct fleet *f, uint32_t slot, const struct lease *from);
 void reclaim_grant(struct fleet *f, uint32_t slot);
+
+/* ---- collect.c ---- */
+
+enum hr_err collect_init(struct fleet *f);
+void collect_serve(struct fleet *f);                  /* with what is free now */
+void collect_end(struct fleet *f, uint32_t slot);     /* whole: it is granted */
+void collect_abandon(struct fleet *f, uint32_t slot); /* gives up what it has; it is gone */
+void collect_leave(struct fleet *f, uint32_t node);   /* frees what is kept there */
+void collect_withdraw(struct fleet *f);               /* what open nodes cannot hold any more */
+/* Frees what is kept for leases that a start may take from; whether there was any. */
+bool collect_yield(struct fleet *f, const struct taking *t);
 
 /* ---- nodes_out.c ---- */
 

@@ -123,6 +123,7 @@ void fleet_node_close(struct fleet *f, uint32_t node, enum gpu_state state)
         unspare(f, node);
         return;
     }
+    collect_leave(f, node);
     f->n_unclaimed -= claims_unclaimed(f, node);
     f->n_closed++;
     uint32_t free = f->nodes.free_count[node];
@@ -130,6 +131,7 @@ void fleet_node_close(struct fleet *f, uint32_t node, enum gpu_state state)
     f->out_state[node] = (uint8_t)state;
     keep_out(f, node, mask);
     f->changes++;
+    collect_withdraw(f);
 }
 
 void fleet_node_open(struct fleet *f, uint32_t node)

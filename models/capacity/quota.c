@@ -8,7 +8,7 @@
  *   unlent_v     max(0, nominal_v - lend_v): nobody outside of v may use it
  *   ceiling_v    nominal_v + borrowing limit; that of a cohort is what the plan says that it may
  *                hold less all floors below it
- *   n_v          what is charged to it, three counts (fleet_internal.h): of a cohort what its
+ *   n_v          what is charged to it, four counts (fleet_internal.h): of a cohort what its
  *                members hold beyond their unlent parts, the sum of max(0, n_c - unlent_c)
  *
  * This is the recursion of cluster queueing systems (Kueue, pkg/cache/scheduler/resource_node.go):
@@ -20,7 +20,7 @@
  * node k_v(n) = max(0, unlent_v - n_v), claimant i may start g more when, summing over the nodes
  * off its path to the root,
  *
- *   at each node of its path, charged with what reaches it: usage + g <= ceiling       (ceiling)
+ *   at each node of its path, charged with what reaches it: promised + g <= ceiling    (ceiling)
  *   taken from free now   <= F     - sum of k_v(tied)                                  (now)
  *   g                     <= F + I - sum of k_v(standing)                              (coming)
  *
@@ -144,9 +144,9 @@ static enum grant ceiling(const struct fleet *f, uint32_t claimant, uint32_t gpu
     const struct quota_node *v;
     for (uint32_t i = quota_node(f, claimant); i != COHORT_ROOT && gpus > 0; i = v->parent) {
         v = &f->tree.items[i];
-        if (over_ceiling(v, v->n[QUOTA_USAGE], gpus))
+        if (over_ceiling(v, v->n[QUOTA_PROMISED], gpus))
             return GRANT_QUOTA;
-        gpus = above(gpus, above(v->unlent, v->n[QUOTA_USAGE]));
+        gpus = above(gpus, above(v->unlent, v->n[QUOTA_PROMISED]));
     }
     return GRANT_OK;
 }
@@ -223,6 +223,12 @@ void quota_stop(struct fleet *f, uint32_t claimant, uint32_t gpus)
 void quota_release(struct fleet *f, uint32_t claimant, uint32_t gpus)
 {
     change(f, claimant, QUOTA_USAGE, -(int64_t)gpus);
+    change(f, claimant, QUOTA_PROMISED, -(int64_t)gpus);
+}
+
+void quota_promise(struct fleet *f, uint32_t claimant, int64_t gpus)
+{
+    change(f, claimant, QUOTA_PROMISED, gpus);
 }
 
 void quota_untie(struct fleet *f, uint32_t claimant, uint32_t gpus)
@@ -234,12 +240,14 @@ void quota_suppose(struct fleet *f, uint32_t claimant, uint32_t gpus)
 {
     change(f, claimant, QUOTA_STANDING, -(int64_t)gpus);
     change(f, claimant, QUOTA_USAGE, -(int64_t)gpus);
+    change(f, claimant, QUOTA_PROMISED, -(int64_t)gpus);
 }
 
 void quota_undo(struct fleet *f, uint32_t claimant, uint32_t gpus)
 {
     change(f, claimant, QUOTA_STANDING, gpus);
     change(f, claimant, QUOTA_USAGE, gpus);
+    change(f, claimant, QUOTA_PROMISED, gpus);
 }
 
 /* ---- checking ---- */

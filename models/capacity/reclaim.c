@@ -98,9 +98,7 @@ static void uncharge(struct fleet *f, uint32_t slot)
     lease_drop(f, slot);
 }
 
-/* A lease with the memory it may need until it is granted. */
-static enum hr_err lease_for(struct fleet *f, uint32_t claimant, const struct ask *ask,
-                             uint32_t *slot)
+enum hr_err lease_for(struct fleet *f, uint32_t claimant, const struct ask *ask, uint32_t *slot)
 {
     const struct shape *shape = &ask->shape;
     uint32_t n = nodes_one_node(&f->nodes, shape) ? 1
@@ -152,8 +150,8 @@ static bool decide(struct fleet *f, const struct taking *t, const struct shape *
     return can && !(f->plan.serial && f->n_outstanding > 0 && f->victims.n_chosen > 0);
 }
 
-enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct ask *ask,
-                         simtime_ns detect_ns, lease_id *out)
+static enum grant take(struct fleet *f, uint32_t claimant, const struct ask *ask,
+                       simtime_ns detect_ns, lease_id *out)
 {
     const struct shape *shape = &ask->shape;
     enum grant would = fleet_would(f, claimant, shape);
@@ -176,6 +174,23 @@ enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct ask *a
         return GRANT_FAILED;
     }
     return GRANT_OK;
+}
+
+enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct ask *ask,
+                         simtime_ns detect_ns, lease_id *out)
+{
+    const struct taking taking = taking_of(f, claimant, ask);
+    enum grant would = fleet_would(f, claimant, &ask->shape);
+    uint64_t changes = f->changes;
+    bool yielded = f->collecting.n > 0 && would != GRANT_OK && collect_yield(f, &taking);
+    enum grant g = take(f, claimant, ask, detect_ns, out);
+    if (!yielded)
+        return g;
+    collect_serve(f);
+    if (g == GRANT_OK || g == GRANT_FAILED)
+        return g;
+    f->changes = changes; /* what was given up has been kept again */
+    return would;
 }
 
 /* ---- the end ---- */
@@ -212,6 +227,8 @@ void reclaim_grant(struct fleet *f, uint32_t slot)
 {
     simtime_ns now = fleet_now(f);
     claims_drop(f, slot);
+    if (f->leases.items[slot].collects)
+        collect_end(f, slot);
     lease_hold(f, slot, now);
     book_grant(f, slot);
     const struct lease *l = &f->leases.items[slot];
@@ -223,11 +240,9 @@ void reclaim_grant(struct fleet *f, uint32_t slot)
     ops->granted(ops->self, l->id, now);
 }
 
-void fleet_abandon(struct fleet *f, lease_id id)
+static void give_up(struct fleet *f, uint32_t slot)
 {
-    uint32_t slot = lease_slot(f, id);
-    struct lease *l = &f->leases.items[slot];
-    assert(l->phase == LEASE_ASSEMBLING);
+    const struct lease *l = &f->leases.items[slot];
     uint32_t kept = l->gpus - l->missing;
     claims_drop(f, slot);
     book_unkeep(f, slot, kept);
@@ -236,6 +251,18 @@ void fleet_abandon(struct fleet *f, lease_id id)
     for (size_t i = 0; i < l->parts.n; i++)
         nodes_out_return(f, l->parts.items[i].node, l->parts.items[i].mask);
     uncharge(f, slot);
+}
+
+void fleet_abandon(struct fleet *f, lease_id id)
+{
+    uint32_t slot = lease_slot(f, id);
+    const struct lease *l = &f->leases.items[slot];
+    assert(l->phase == LEASE_ASSEMBLING);
+    if (l->collects)
+        collect_abandon(f, slot);
+    else
+        give_up(f, slot);
     f->changes++;
+    collect_serve(f);
     fleet_want_pass(f);
 }

@@ -120,6 +120,12 @@ bool taking_from(const struct fleet *f, const struct taking *t, uint32_t victim,
     return policy != COHORT_NEVER && borrows(f, leaf, ancestor);
 }
 
+bool taking_covers(const struct terms *terms, const struct lease *l)
+{
+    return l->priority < terms->priority_below ||
+           (l->priority == terms->priority_below && l->submit_ns > terms->equal_from_ns);
+}
+
 bool taking_still(const struct fleet *f, const struct taking *t, uint32_t victim)
 {
     uint32_t own = quota_node(f, t->claimant), leaf = quota_node(f, victim);

@@ -79,12 +79,6 @@ static uint64_t see_borrowers(const struct need *n)
     return gpus;
 }
 
-static bool within_terms(const struct terms *t, const struct lease *l)
-{
-    return l->priority < t->priority_below ||
-           (l->priority == t->priority_below && l->submit_ns > t->equal_from_ns);
-}
-
 /* GPUs of a lease on open nodes. */
 static uint32_t open_gpus(const struct fleet *f, const struct lease *l)
 {
@@ -149,7 +143,7 @@ static void collect(const struct need *n)
         if (!v->of.items[i].live)
             continue;
         for (uint32_t s = f->claimants.items[i].first_held; s != NONE; s = f->leases.items[s].next)
-            if (within_terms(&v->of.items[i].terms, &f->leases.items[s]))
+            if (taking_covers(&v->of.items[i].terms, &f->leases.items[s]))
                 v->n += victims_candidate(f, s, n->taking, v->n);
     }
 }

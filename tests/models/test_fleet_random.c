@@ -1,8 +1,8 @@
 /* 1,000 random fleets (10,000 with HEADROOM_LONG): random nodes, quotas and stage lengths, and
- * claimants that acquire, reclaim, change state, stop and abandon at random times, on nodes that
- * close, fail, drain, come back and stand by as spares in every second world. Before every
- * event the rig checks that the ledger conserves and the fleet is consistent; here quota and the
- * rows of finished reclaims are checked besides. */
+ * claimants that acquire, reclaim, collect, change state, stop and abandon at random times, on
+ * nodes that close, fail, drain, come back and stand by as spares in every second world. Before
+ * every event the rig checks that the ledger conserves and the fleet is consistent; here quota and
+ * the rows of finished reclaims are checked besides. */
 #include "draw.h"
 #include "models/capacity/fleet_internal.h"
 #include "toy_fleet.h"
@@ -34,8 +34,9 @@ struct world {
     uint32_t n_actors, n_cohorts, actions;
     timer_id nodes;    /* the next of what happens to nodes */
     bool nodes_change; /* in this world */
+    bool closing;      /* nothing new starts */
     /* how much of it happened */
-    uint32_t granted, evicted, abandoned, shared, failed, withdrawn, replaced, drained;
+    uint32_t granted, evicted, abandoned, shared, failed, withdrawn, replaced, drained, collected;
 };
 
 static void list_remove(lease_id *items, uint32_t *n, lease_id l)
@@ -148,7 +149,7 @@ static void start_some(struct toy *t, simtime_ns now)
     uint32_t n = draw_below(&w->seed, 4);
     (void)now;
     t->share = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !w->closing; i++) {
         struct ask ask = {.shape.gpus = 1 + draw_below(&w->seed, a->largest),
                           .priority = (int32_t)draw_below(&w->seed, 2),
                           .submit_ns = draw_below(&w->seed, 3)};
@@ -157,14 +158,16 @@ static void start_some(struct toy *t, simtime_ns now)
         if (a->n_held + a->n_assembling == MOST_LEASES)
             return;
         enum grant would = fleet_would(w->rig.fleet, t->number, &ask.shape);
-        bool reclaims = chance(&w->seed, 50);
+        bool reclaims = chance(&w->seed, 50), collects = !reclaims && chance(&w->seed, 20);
         enum grant g =
-            reclaims ? fleet_reclaim(w->rig.fleet, t->number, &ask, 0, &l)
-                     : fleet_acquire(w->rig.fleet, t->number, &ask, random_state(&w->seed), &l);
-        cr_assert(g == would || (reclaims && g == GRANT_OK));
+            reclaims   ? fleet_reclaim(w->rig.fleet, t->number, &ask, 0, &l)
+            : collects ? fleet_collect(w->rig.fleet, t->number, &ask, &l)
+                       : fleet_acquire(w->rig.fleet, t->number, &ask, random_state(&w->seed), &l);
+        cr_assert(g == would || (reclaims && g == GRANT_OK) || collects);
+        w->collected += collects && g == GRANT_OK && would != GRANT_OK;
         if (g != GRANT_OK)
             t->share = ask.shape.gpus;
-        else if (reclaims)
+        else if (reclaims || collects)
             a->assembling[a->n_assembling++] = l;
         else
             a->held[a->n_held++] = l;
@@ -231,11 +234,25 @@ static void check_quota(const struct world *w)
     cr_assert_geq(there, f->kept[QUOTA_STANDING]);
 }
 
+/* Of the leases that collect, only the oldest that is not whole has GPUs. */
+static void check_collecting(const struct world *w)
+{
+    const struct fleet *f = w->rig.fleet;
+    bool lacks = false;
+    for (size_t i = 0; i < f->collecting.n; i++) {
+        const struct lease *l = &f->leases.items[f->collecting.items[i]];
+        cr_assert(l->missing == 0 || l->missing == l->gpus || !lacks);
+        cr_assert(i == 0 || f->leases.items[f->collecting.items[i - 1]].id < l->id);
+        lacks |= l->missing > 0;
+    }
+}
+
 static void check_all(void *ctx)
 {
     struct world *w = ctx;
     rig_check(&w->rig);
     check_quota(w);
+    check_collecting(w);
 }
 
 static void check_rows(struct world *w)
@@ -253,6 +270,28 @@ static void check_rows(struct world *w)
         if (row->granted_ns != SIM_NEVER)
             cr_assert_eq(row->granted_ns - row->decision_ns, sum);
         w->shared += row->gpus_evicted == 0;
+    }
+}
+
+/* With all nodes there and nothing new, whatever collects becomes whole as leases end. */
+static void end_all(struct world *w)
+{
+    struct fleet *f = w->rig.fleet;
+    uint32_t left = 1;
+    w->closing = true;
+    for (uint32_t node = 0; node < fleet_nodes(f); node++)
+        if (fleet_node_closed(f, node))
+            fleet_node_open(f, node);
+    for (uint32_t round = 0; left > 0; round++) {
+        cr_assert_lt(round, ACTORS * MOST_LEASES, "leases wait for ever");
+        left = 0;
+        for (uint32_t i = 0; i < w->n_actors; i++) {
+            struct actor *a = &w->actors[i];
+            left += a->n_held + a->n_assembling;
+            while (a->n_held)
+                fleet_stop_at(f, a->held[--a->n_held], engine_now(w->rig.engine), 0);
+        }
+        rig_run(&w->rig, engine_now(w->rig.engine) + SIM_HOUR);
     }
 }
 
@@ -298,6 +337,7 @@ static void play(struct world *w, uint64_t seed)
 {
     w->seed = seed;
     w->actions = 0;
+    w->closing = false;
     struct node_group groups[3];
     uint32_t gpus = 0, n = 1 + draw_below(&w->seed, 3);
     for (uint32_t i = 0; i < n; i++) {
@@ -326,10 +366,7 @@ static void play(struct world *w, uint64_t seed)
         engine_schedule(w->rig.engine, w->nodes, SIM_S);
     rig_run(&w->rig, SIM_HOUR);
     check_rows(w);
-    for (uint32_t i = 0; i < w->n_actors; i++)
-        while (w->actors[i].n_held)
-            fleet_stop_at(w->rig.fleet, w->actors[i].held[--w->actors[i].n_held], SIM_HOUR, 0);
-    rig_run(&w->rig, SIM_HOUR);
+    end_all(w);
     rig_fini(&w->rig);
 }
 
@@ -343,6 +380,7 @@ Test(fleet_random, conserves_and_stays_consistent)
               w->evicted);
     cr_assert(w->abandoned > worlds / 2 && w->shared > worlds / 10, "%u abandoned, %u shared",
               w->abandoned, w->shared);
+    cr_assert(w->collected > worlds, "%u collected", w->collected);
     cr_assert(w->failed > worlds / 2 && w->withdrawn > worlds / 50 && w->replaced > worlds / 50 &&
                   w->drained > worlds,
               "%u failed, %u withdrawn, %u replaced, %u drained", w->failed, w->withdrawn,
