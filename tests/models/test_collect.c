@@ -100,10 +100,10 @@ Test(collect, the_oldest_is_served_first)
         small[i] = toy_acquire(t, SHAPE_ONE_NODE, 1, GPU_TRAINING, 0);
     collect(a, SHAPE_PREFER_WHOLE, 3);
     collect(b, SHAPE_PREFER_WHOLE, 3);
-    for (int i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         cr_expect_eq(a->n_granted, 0);
-        fleet_stop_at(r.fleet, small[i], (simtime_ns)i, 0);
-        rig_run(&r, (simtime_ns)i);
+        fleet_stop_at(r.fleet, small[i], i, 0);
+        rig_run(&r, i);
         cr_expect_eq(fleet_usage(r.fleet, a->number), i + 1);
         cr_expect_eq(fleet_usage(r.fleet, b->number), 0);
     }
