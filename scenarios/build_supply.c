@@ -8,6 +8,62 @@
 
 #define DEFAULT_LIFE_S (4 * 3600.0) /* fact spot_preempt_default_per_h: 0.25 */
 
+/* ---- recordings ---- */
+
+static enum hr_err record_format(const struct build *b, const struct record_spec *r,
+                                 struct trace_spec *out)
+{
+    if (!r->format)
+        return trace_format_by_header(out->path, b->check->diags, &out->format);
+    out->format = trace_format_find(r->format);
+    if (out->format)
+        return HR_OK;
+    check_say(b->check, DIAG_ERROR, r->at, "format", NULL, "format: there is no '%.60s'",
+              r->format);
+    return HR_INPUT;
+}
+
+static enum hr_err record_spec(const struct build *b, const struct record_spec *r,
+                               struct trace_spec *out)
+{
+    const struct node *place = r->at;
+    *out = (struct trace_spec){
+        .path = check_path(b->check, r->file),
+        .series = r->series,
+        .place = {place->text->name, place->text->has_lines ? place->line : 0, place->column}};
+    out->zone_declared = r->zone && trace_zone_parse(r->zone, &out->zone_s);
+    return out->path ? record_format(b, r, out) : HR_NOMEM;
+}
+
+static enum hr_err read_nodes(const struct build *b, const struct record_spec *r,
+                              const struct supply_trace **out)
+{
+    struct supply_trace *t = arena_alloc(b->check->arena, sizeof *t);
+    struct trace_report report;
+    struct trace_spec spec;
+    if (!t)
+        return HR_NOMEM;
+    TRY(record_spec(b, r, &spec));
+    TRY(trace_read_supply(b->check->arena, &spec, b->check->diags, t, &report));
+    *out = t;
+    return HR_OK;
+}
+
+static enum hr_err read_price(const struct build *b, const struct record_spec *r,
+                              uint64_t gpus_per_node, const struct price_trace **out)
+{
+    struct price_trace *t = arena_alloc(b->check->arena, sizeof *t);
+    struct trace_report report;
+    struct trace_spec spec;
+    if (!t)
+        return HR_NOMEM;
+    TRY(record_spec(b, r, &spec));
+    spec.gpus_per_node = (uint32_t)gpus_per_node;
+    TRY(trace_read_prices(b->check->arena, &spec, b->check->diags, t, &report));
+    *out = t;
+    return HR_OK;
+}
+
 /* ---- parts ---- */
 
 static struct on_demand_plan build_on_demand(const struct on_demand_spec *s)
@@ -17,28 +73,34 @@ static struct on_demand_plan build_on_demand(const struct on_demand_spec *s)
                                    never ? SIM_NEVER : sim_time_from_s(s->idle_release.number)};
 }
 
-static void build_spot(const struct spot_spec *s, struct spot_plan *out)
+static enum hr_err build_spot(const struct build *b, const struct spot_spec *s,
+                              struct spot_plan *out)
 {
+    bool drawn = !s->trace.at;
     double life_s = !isnan(s->life_s)      ? s->life_s
                     : isnan(s->rate_per_s) ? DEFAULT_LIFE_S
                     : s->rate_per_s > 0    ? 1 / s->rate_per_s
                                            : 0;
-    *out = (struct spot_plan){.life_s = life_s,
+    *out = (struct spot_plan){.life_s = drawn ? life_s : 0,
                               .notice_ns = sim_time_from_s(s->notice_s),
                               .absence = build_dist(&s->absence),
                               .shock_gap_s = s->shocks.at ? s->shocks.every_s : 0,
-                              .shock_share = s->shocks.at ? s->shocks.share : 0};
+                              .shock_share = s->shocks.at ? s->shocks.share : 0,
+                              .trace_loop = s->trace.loop};
+    return drawn ? HR_OK : read_nodes(b, &s->trace, &out->trace);
 }
 
 /* Without failures repairs are still needed: upgrades can fail. */
-static void build_failures(const struct failures_spec *s, struct failure_plan *out)
+static enum hr_err build_failures(const struct build *b, const struct failures_spec *s,
+                                  struct failure_plan *out)
 {
-    bool drawn = s->at != NULL;
+    bool drawn = s->at && !s->trace.at;
     *out = (struct failure_plan){.per_1000_node_days = drawn ? s->per_1000_node_days : 0,
                                  .age_s = s->age_s,
                                  .reboot_share = s->reboot_share,
                                  .repair_reboot = build_dist(&s->repair_reboot),
-                                 .repair_part = build_dist(&s->repair_part)};
+                                 .repair_part = build_dist(&s->repair_part),
+                                 .trace_loop = s->trace.loop};
     if (drawn && s->infant.at) {
         out->infant_scale_s = s->infant.scale_s;
         out->infant_shape = s->infant.shape;
@@ -47,6 +109,7 @@ static void build_failures(const struct failures_spec *s, struct failure_plan *o
         out->wear_out_scale_s = s->wear_out.scale_s;
         out->wear_out_shape = s->wear_out.shape;
     }
+    return s->trace.at ? read_nodes(b, &s->trace, &out->trace) : HR_OK;
 }
 
 /* 0: a share. */
@@ -89,8 +152,10 @@ static enum hr_err build_supply(const struct build *b, const struct pool_view *v
     if (out->kind == SUPPLY_ON_DEMAND)
         out->on_demand = build_on_demand(&s->on_demand);
     if (out->kind == SUPPLY_SPOT)
-        build_spot(&s->spot, &out->spot);
-    build_failures(v->failures, &out->failure);
+        TRY(build_spot(b, &s->spot, &out->spot));
+    TRY(build_failures(b, v->failures, &out->failure));
+    if (s->price_trace.at)
+        TRY(read_price(b, &s->price_trace, v->gpus / (v->nodes ? v->nodes : 1), &out->price));
     return build_maintenance(b, v->maintenance, out);
 }
 

@@ -19,17 +19,39 @@ static void check_kind(const struct check *c, const struct pool_view *v, const c
                   supply_kind_names[kind]);
 }
 
+static void check_record(const struct check *c, const struct record_spec *r)
+{
+    if (r->at)
+        check_file(c, r->at, r->file);
+}
+
 static void check_spot(const struct check *c, const struct spot_spec *s)
 {
+    static const char *const drawn[] = {"life", "rate", "absence", "shocks"};
     check_duration(c, &s->absence);
-    if (s->at && !isnan(s->life_s) && !isnan(s->rate_per_s))
+    check_record(c, &s->trace);
+    if (!s->at)
+        return;
+    for (size_t i = 0; i < SPEC_COUNT(drawn) && s->trace.at; i++)
+        if (node_get(s->at, drawn[i]))
+            check_say(c, DIAG_ERROR, s->at, drawn[i], NULL,
+                      "%s has no meaning with a trace, which has the losses and returns", drawn[i]);
+    if (!isnan(s->life_s) && !isnan(s->rate_per_s))
         check_say(c, DIAG_ERROR, s->at, "rate", NULL, "life and rate exclude each other");
 }
 
 static void check_failures(const struct check *c, const struct failures_spec *f)
 {
+    static const char *const drawn[] = {"per_1000_node_days", "infant",      "wear_out",    "age",
+                                        "repair_reboot",      "repair_part", "reboot_share"};
     check_duration(c, &f->repair_reboot);
     check_duration(c, &f->repair_part);
+    check_record(c, &f->trace);
+    for (size_t i = 0; i < SPEC_COUNT(drawn) && f->trace.at; i++)
+        if (node_get(f->at, drawn[i]))
+            check_say(c, DIAG_ERROR, f->at, drawn[i], NULL,
+                      "%s has no meaning with a trace, which has the failures and repairs",
+                      drawn[i]);
 }
 
 static void check_maintenance(const struct check *c, const struct maintenance_spec *m)
@@ -50,9 +72,13 @@ static void check_supply(const struct check *c, const struct pool_view *v)
     check_duration(c, &s->on_demand.provision);
     check_spot(c, &s->spot);
     check_failures(c, &s->failures);
+    check_record(c, &s->price_trace);
     if (s->on_demand.at && v->nodes && s->on_demand.initial > v->nodes)
         check_say(c, DIAG_ERROR, s->on_demand.at, "initial", NULL,
                   "initial: more than the %llu nodes of the pool", (unsigned long long)v->nodes);
+    if (node_get(v->at, "price") && s->price_trace.at)
+        check_say(c, DIAG_ERROR, v->at, "price_trace", NULL,
+                  "price and price_trace exclude each other");
     if (v->nodes && v->spares >= v->nodes)
         check_say(c, DIAG_ERROR, v->at, "spares", NULL,
                   "spares: %llu of %llu nodes would be spares, none is left to work",
@@ -67,8 +93,8 @@ static void check_supply(const struct check *c, const struct pool_view *v)
 /* Keys of the fleet that are each pool's own where there are pools. */
 static void check_with_pools(const struct check *c, const struct fleet_spec *f)
 {
-    static const char *const own[] = {"nodes", "gpus_per_node", "gpu",       "groups",
-                                      "price", "supply",        "on_demand", "spot"};
+    static const char *const own[] = {"nodes",  "gpus_per_node", "gpu",  "groups",     "price",
+                                      "supply", "on_demand",     "spot", "price_trace"};
     for (size_t i = 0; i < SPEC_COUNT(own); i++)
         if (node_get(f->at, own[i]))
             check_say(c, DIAG_ERROR, f->at, own[i], NULL, "%s: with pools, each has its own",

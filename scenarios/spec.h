@@ -46,6 +46,12 @@ struct group_spec {
     uint64_t nodes, gpus_per_node;
 };
 
+struct record_spec {
+    const void *at;
+    const char *file, *format, *zone, *series;
+    bool loop;
+};
+
 struct on_demand_spec {
     const void *at;
     uint64_t initial;
@@ -63,6 +69,7 @@ struct spot_spec {
     double life_s, rate_per_s, notice_s;
     struct duration_spec absence;
     struct shocks_spec shocks;
+    struct record_spec trace;
 };
 
 struct weibull_spec {
@@ -75,6 +82,7 @@ struct failures_spec {
     double per_1000_node_days, age_s, reboot_share;
     struct weibull_spec infant, wear_out;
     struct duration_spec repair_reboot, repair_part;
+    struct record_spec trace;
 };
 
 struct maintenance_spec {
@@ -91,6 +99,7 @@ struct supply_spec {
     int kind;
     struct on_demand_spec on_demand;
     struct spot_spec spot;
+    struct record_spec price_trace;
     struct failures_spec failures;
     struct field_list maintenance; /* of struct maintenance_spec */
     uint64_t spares;

@@ -17,6 +17,27 @@ static const struct field group_rows[] = {
 static const struct field_table group =
     SPEC_OF(GROUP, group_rows, "group", "Nodes that are alike", .brief = NULL);
 
+/* ---- recordings ---- */
+
+#define RECORD struct record_spec
+static const struct field record_rows[] = {
+    SPEC_ROW(RECORD, file, "file", FIELD_TEXT,
+             "CSV or JSON file, plain or .gz, relative to the scenario file", .required = true),
+    SPEC_ROW(RECORD, format, "format", FIELD_TEXT,
+             "Name of the format (`traces/README.md`); without it the file decides",
+             .unit = UNIT_NONE),
+    SPEC_ROW(RECORD, zone, "zone", FIELD_TEXT,
+             "Zone of timestamps without one, such as +08:00; else they are UTC",
+             .unit = UNIT_NONE),
+    SPEC_ROW(RECORD, series, "series", FIELD_TEXT, "Which of several prices in the file",
+             .unit = UNIT_NONE),
+    SPEC_ROW(RECORD, loop, "loop", FIELD_FLAG,
+             "It starts again at its end (a price always does); else it stays as it ended",
+             .fallback = "yes"),
+};
+static const struct field_table record = SPEC_OF(
+    RECORD, record_rows, "recording", "A recorded history of nodes or of a price", .brief = "file");
+
 /* ---- on demand ---- */
 
 #define ON_DEMAND struct on_demand_spec
@@ -52,7 +73,7 @@ static const struct field_table shocks =
 static const struct field spot_rows[] = {
     SPEC_TIME(SPOT, life_s, "life",
               "Mean time of a node until its notice [spot_preempt_default_per_h: 0.25]; without "
-              "it or a rate 4h",
+              "it, a rate or a trace 4h",
               .above = true),
     SPEC_ROW(SPOT, rate_per_s, "rate", FIELD_NUMBER,
              "The same as a rate of one node, such as 0.25/h; 0/h: never", .unit = UNIT_RATE),
@@ -62,6 +83,8 @@ static const struct field spot_rows[] = {
     SPEC_TABLE(SPOT, absence, "absence", "From then until it is back [unsourced estimate]",
                &spec_duration, .fallback = "{exponential: 1h}"),
     SPEC_TABLE(SPOT, shocks, "shocks", "Correlated reclaim", &shocks),
+    SPEC_TABLE(SPOT, trace, "trace", "Recorded losses and returns, in place of drawn ones",
+               &record),
 };
 static const struct field_table spot =
     SPEC_OF(SPOT, spot_rows, "spot", "Nodes that are taken back at any time", .brief = "life");
@@ -105,6 +128,8 @@ static const struct field failures_rows[] = {
     SPEC_ROW(FAILURES, reboot_share, "reboot_share", FIELD_NUMBER,
              "Failures that a reboot repairs [unsourced estimate]", .unit = UNIT_FRACTION, .max = 1,
              .fallback = "80%"),
+    SPEC_TABLE(FAILURES, trace, "trace", "Recorded failures and repairs, in place of drawn ones",
+               &record),
 };
 static const struct field_table failures =
     SPEC_OF(FAILURES, failures_rows, "failures",
@@ -153,7 +178,9 @@ static const struct field_table maintenance =
               SUPPLY_KINDS, .fallback = "reserved"),                                               \
         SPEC_TABLE(TYPE, supply.on_demand, "on_demand",                                            \
                    "supply on-demand: when nodes come and go", &on_demand),                        \
-        SPEC_TABLE(TYPE, supply.spot, "spot", "supply spot: when nodes are taken back", &spot)
+        SPEC_TABLE(TYPE, supply.spot, "spot", "supply spot: when nodes are taken back", &spot),    \
+        SPEC_TABLE(TYPE, supply.price_trace, "price_trace",                                        \
+                   "A recorded price, in place of `price`", &record)
 
 #define CARE_ROWS(TYPE)                                                                            \
     SPEC_TABLE(TYPE, supply.failures, "failures", "Nodes that break; without it none does",        \

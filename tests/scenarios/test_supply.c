@@ -2,6 +2,7 @@
  */
 #include "kit.h"
 
+#include "models/record.h"
 #include "models/run.h"
 
 #include <criterion/criterion.h>
@@ -135,4 +136,65 @@ Test(supply, runs_in_every_design)
         results_fini(&r);
     }
     scenario_free(s);
+}
+
+/* Node-time up of a recorded trace over its span, row by row. */
+static double up_share(const struct supply_trace *t)
+{
+    double up = t->up_at_start, sum = 0, at = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        sum += up * ((double)t->rows[i].at_ns - at);
+        at = (double)t->rows[i].at_ns;
+        up += t->rows[i].change;
+    }
+    sum += up * ((double)t->span_ns - at);
+    return sum / t->nodes / (double)t->span_ns;
+}
+
+static double run_share(struct plan *p, const struct supply_trace *t, enum gpu_state state)
+{
+    struct run_results r;
+    p->horizon_ns = t->span_ns;
+    p->warmup_ns = 0;
+    p->timeline_ns = t->span_ns / 4;
+    cr_assert_eq(run_plan(p, 0, NULL, &r), HR_OK, "%s", plan_fault(p));
+    double share = (double)r.ledger[results_account(0, state)] / r.fleet_gpus / (double)t->span_ns;
+    results_fini(&r);
+    return share;
+}
+
+static const char recorded[] =
+    "scenario: recorded\n"
+    "horizon: 2h\n"
+    "fleet: {FLEET}\n"
+    "training:\n"
+    "  none: {backlog: {gangs: [8GPU]}}\n"
+    "designs: {shared: {}}\n";
+
+static void replay(const char *fleet, enum gpu_state state, double least, double most)
+{
+    char *text = kit_replace(recorded, "FLEET", fleet);
+    struct scenario *s = kit_load_at(TEST_SOURCE_ROOT "/scenarios/test.yaml", text);
+    struct plan p = kit_plan(s, NULL);
+    const struct supply_plan *u = &p.pools[0].supply;
+    const struct supply_trace *t = u->spot.trace ? u->spot.trace : u->failure.trace;
+    double share = run_share(&p, t, state);
+    double exact = (1 - up_share(t)) * t->nodes / p.pools[0].groups[0].nodes;
+    cr_expect_float_eq(share, exact, 1e-9, "%.6f, recorded %.6f", share, exact);
+    cr_expect(share >= least && share <= most, "%.4f", share);
+    scenario_free(s);
+    free(text);
+}
+
+/* Bamboo, p3: 24 of 32 nodes; InfiniteHBD: 2.3 % of the time of 400 nodes. */
+Test(supply, recorded_traces_are_replayed_exactly)
+{
+    replay(
+        "nodes: 32, gpus_per_node: 1, supply: spot, spot: {notice: 0s, trace: {format: "
+        "bamboo-events, file: ../traces/data/bamboo/p3-trace.csv}}",
+        GPU_ABSENT, 0.2, 0.3);
+    replay(
+        "nodes: 400, gpus_per_node: 1, failures: {trace: "
+        "../traces/data/infinitehbd/fault_trace.json.gz}",
+        GPU_FAILED, 0.02, 0.026);
 }
