@@ -132,20 +132,29 @@ static int run_columns(const struct simulate_options *o, struct columns *c, cons
     return code;
 }
 
+/* GPU-hours of a job list as the plan replays it, over those of the fleet. */
+static double offered_share(const struct plan *p, const struct scenario_trace *trace)
+{
+    struct trace_report offered = *trace->report;
+    for (size_t q = 0; q < p->n_queues; q++)
+        if (strcmp(p->queues[q].name, trace->owner) == 0)
+            offered.gpu_hours *= p->queues[q].work_factor * p->queues[q].jobs_speed;
+    return trace_offered_load(&offered, plan_gpus(p)).share;
+}
+
 /* One line a trace on stderr: a run says what it was fed. `check` prints the whole report. */
 static void say_traces(const struct columns *c)
 {
     size_t n;
     const struct scenario_trace *traces = scenario_traces(c->scenarios.items[0], &n);
-    uint32_t gpus = plan_gpus(c->sources.items[0].plan);
+    const struct plan *plan = c->sources.items[0].plan;
     for (size_t i = 0; i < n; i++) {
         const struct trace_report *r = traces[i].report;
         fprintf(stderr, "%s: %s: %llu rows read, %llu kept, %.4g h", traces[i].owner, r->path,
                 (unsigned long long)r->rows_read, (unsigned long long)r->rows_kept,
                 sim_time_to_s(r->span_ns) / 3600);
         if (r->yields == TRACE_JOBS)
-            fprintf(stderr, ", offers %.0f%% of the fleet",
-                    trace_offered_load(r, gpus).share * 100);
+            fprintf(stderr, ", offers %.0f%% of the fleet", 100 * offered_share(plan, &traces[i]));
         fputc('\n', stderr);
     }
 }

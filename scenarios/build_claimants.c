@@ -296,6 +296,10 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         TRY(build_trace(b, name, &t->jobs.trace, true, &trace));
     if (trace)
         warn_of_load(b, t, trace);
+    if (trace && !t->jobs.loop && sim_time_from_s(t->jobs.offset_s) > trace->list.span_ns)
+        check_say(b->check, DIAG_ERROR, t->at, "jobs", NULL,
+                  "jobs.offset is past the end of the list, which spans %.6g h: no job is left",
+                  sim_time_to_s(trace->list.span_ns) / 3600);
     *out = (struct queue_plan){
         .name = name,
         .backfill = (enum backfill_kind)t->backfill,

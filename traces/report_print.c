@@ -237,8 +237,8 @@ static void print_jobs(const struct trace_report *r, double fleet_gpus, FILE *ou
             fprintf(out, "%s%llu %s", comma, (unsigned long long)r->ended[i], ends[i]);
             comma = ", ";
         }
-    fprintf(out, "\n  asked      %.6g GPU-hours by %llu tenants\n", r->gpu_hours,
-            (unsigned long long)r->n_tenants);
+    fprintf(out, "\n  asked      %.6g GPU-hours by %llu tenant%s\n", r->gpu_hours,
+            (unsigned long long)r->n_tenants, r->n_tenants == 1 ? "" : "s");
     if (fleet_gpus <= 0)
         return;
     struct trace_load load = trace_offered_load(r, fleet_gpus);

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct ran r; /* large; each test runs in a process of its own */
@@ -50,8 +51,8 @@ Test(commands, help_and_version_go_to_stdout)
     has(r.out, "compare");
     expect("$H --version", 0);
     has(r.out, "headroom ");
-    static const char *const commands[] = {"run",  "compare", "show",  "check",
-                                           "init", "list",    "trace", "schema"};
+    static const char *const commands[] = {"run",  "compare", "show",   "check", "init",
+                                           "list", "trace",   "schema", "why"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char line[64];
         snprintf(line, sizeof line, "$H %s --help", commands[i]);
@@ -209,4 +210,48 @@ Test(commands, trace_info_of_supply_and_prices)
         "--gpus-per-node 8 --series us-west-2b",
         0);
     has(r.out, "0.918 to 1.116 USD per GPU-hour");
+}
+
+/* Policies of reclaim are compared as designs with settings: whom, one after another, ahead. */
+Test(commands, reclaim_policies_are_columns)
+{
+    expect("sed '/^designs:/,$d' " RAMP
+           " >p.yaml && cat >>p.yaml <<'END'\n"
+           "designs:\n"
+           "  youngest: {preset: shared, set: {reclaim.victims: youngest}}\n"
+           "  least-work: {preset: shared, set: {reclaim.victims: least-work-lost}}\n"
+           "  serial: {preset: shared, set: {reclaim.concurrency: serial}}\n"
+           "  ahead: {preset: shared, set: {services.chat.autoscaler.forecast: {lead: 5min}}}\n"
+           "END",
+           0);
+    expect("$H compare p.yaml -r 1 -o p.h5 || test $? = 3", 0);
+    has(r.out, "youngest");
+    has(r.out, "least-work");
+    has(r.out, "serial");
+    has(r.out, "ahead");
+    expect("$H compare p.yaml -r 1 --no-output --json || test $? = 3", 0);
+    char *youngest = strstr(r.out, "\"design\": \"youngest\"");
+    char *ahead = strstr(r.out, "\"design\": \"ahead\"");
+    cr_assert(youngest && ahead);
+    const char *a = strstr(youngest, "\"spare_frac\""), *b = strstr(ahead, "\"spare_frac\"");
+    cr_assert(a && b);
+    cr_expect_neq(strtod(a + 14, NULL), strtod(b + 14, NULL)); /* replicas come earlier */
+    expect("$H show p.h5 --all", 0);
+    has(r.out, "GPU-HOURS of serial");
+}
+
+Test(commands, why_tells_what_jobs_wait_for)
+{
+    expect("$H compare " RAMP " -r 1 -o w.h5 >/dev/null || test $? = 3", 0);
+    expect("$H why w.h5 --design shared", 0);
+    has(r.out, "WHY JOBS WAIT in shared");
+    expect("$H why w.h5 --design shard", 2);
+    has(r.err, "nearest: shared");
+    expect("$H why w.h5 --job backlg", 2);
+    has(r.err, "nearest: backlog");
+    expect("$H why w.h5 --job backlog --design shared", 0);
+    has(r.out, "Job backlog in shared");
+    expect("$H why none.h5", 2);
+    expect("$H why " RAMP, 2);
+    expect("$H why", 2);
 }
