@@ -168,14 +168,26 @@ static enum hr_err find_design(const struct waits *w, const char *design, struct
     return HR_INPUT;
 }
 
+static int by_text(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+    return strcmp(*x, *y);
+}
+
 static enum hr_err no_such_job(const struct waits *w, const char *id, struct diags *diags)
 {
     const char **ids = calloc(w->n + 1, sizeof *ids);
     if (!ids)
         return HR_NOMEM;
+    size_t n = 0;
     for (size_t i = 0; i < w->n; i++)
         ids[i] = w->jobs[i].id;
-    const char *nearest = diag_nearest(id, ids, w->n);
+    if (w->n)
+        qsort(ids, w->n, sizeof *ids, by_text);
+    for (size_t i = 0; i < w->n; i++)
+        if (n == 0 || strcmp(ids[n - 1], ids[i]) != 0)
+            ids[n++] = ids[i];
+    const char *nearest = diag_nearest(id, ids, n);
     diags_add(diags, DIAG_ERROR, (struct diag_place){0}, NULL, NULL, "no job '%s'%s%s", id,
               nearest ? "; nearest: " : "", nearest ? nearest : "");
     free(ids);

@@ -248,9 +248,7 @@ Test(commands, why_tells_what_jobs_wait_for)
     expect("$H why w.h5 --design shard", 2);
     has(r.err, "nearest: shared");
     expect("$H why w.h5 --job backlg", 2);
-    has(r.err, "nearest: backlog");
-    expect("$H why w.h5 --job backlog --design shared", 0);
-    has(r.out, "Job backlog in shared");
+    has(r.err, "no job 'backlg'");
     expect("$H why none.h5", 2);
     expect("$H why " RAMP, 2);
     expect("$H why", 2);
