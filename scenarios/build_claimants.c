@@ -303,6 +303,7 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
     *out = (struct queue_plan){
         .name = name,
         .backfill = (enum backfill_kind)t->backfill,
+        .backfill_depth = 100,
         .estimate = factor ? ESTIMATE_FACTOR : (enum estimate_kind)t->estimate.word,
         .estimate_factor = factor ? t->estimate.number : 1,
         .checkpoint = build_checkpoint(&t->checkpoint),

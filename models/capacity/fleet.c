@@ -253,6 +253,11 @@ static struct lease *lease_at(const struct fleet *f, lease_id l)
     return &f->leases.items[lease_slot(f, l)];
 }
 
+uint64_t fleet_version(const struct fleet *f)
+{
+    return f->changes + f->frees;
+}
+
 uint32_t fleet_gpus(const struct fleet *f)
 {
     return f->nodes.n_gpus;

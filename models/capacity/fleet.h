@@ -384,6 +384,8 @@ uint32_t fleet_busy_set(struct fleet *f, uint32_t claimant, uint32_t gpus);
 
 /* ---- looking ---- */
 
+/* Changes whenever GPUs are taken, begin or end to stop, come free, go out or come back. */
+uint64_t fleet_version(const struct fleet *f);
 uint32_t fleet_gpus(const struct fleet *f);
 uint32_t fleet_free_gpus(const struct fleet *f);
 uint32_t fleet_coming_gpus(const struct fleet *f); /* of stopping leases, claimed by no start */

@@ -283,6 +283,7 @@ struct fleet {
     bool in_pass;
     bool pass_again;  /* wanted while one ran */
     uint64_t changes; /* leases taken, stopped or given up so far */
+    uint64_t frees;   /* ends of teardowns and scrubs so far */
 
     /* scratch of fleet_consistent */
     uint64_t *seen; /* per node */

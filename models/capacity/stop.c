@@ -35,6 +35,7 @@ static void teardown_over(struct fleet *f, uint32_t slot)
 {
     struct lease *l = &f->leases.items[slot];
     const struct claimant_ops *ops = &f->claimants.items[l->claimant].ops;
+    f->frees++;
     book_release(f, slot);
     quota_release(f, l->claimant, l->gpus);
     l->phase = LEASE_SCRUBBING;
@@ -47,6 +48,7 @@ static void teardown_over(struct fleet *f, uint32_t slot)
 static void scrub_over(struct fleet *f, uint32_t slot)
 {
     const struct lease *l = &f->leases.items[slot];
+    f->frees++;
     book_clean(f, slot);
     quota_untie(f, l->claimant, l->gpus);
     claims_arrive(f, slot);

@@ -10,6 +10,7 @@
  * made, and what dies with it, the last part of the segment, to lost. */
 #include "models/training/queue_internal.h"
 
+#include "sim/int128.h"
 #include "sim/vec.h"
 
 #include <assert.h>
@@ -47,13 +48,21 @@ static bool measured(const struct training *t, const struct gang *g)
 
 /* ---- slots, waiting ---- */
 
+static bool ends_reserve(struct training *t, size_t n)
+{
+    for (size_t i = 0; i < t->n_pools; i++)
+        if (!vec_reserve(&t->ends[i], n))
+            return false;
+    return true;
+}
+
 bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
 {
     if (t->unused.n > 0) {
         *g = t->unused.items[--t->unused.n];
     } else {
         if (!vec_reserve(&t->gangs, t->gangs.n + 1) || !vec_reserve(&t->unused, t->gangs.n + 1) ||
-            !vec_reserve(&t->ends, t->gangs.n + 1))
+            !ends_reserve(t, t->gangs.n + 1))
             return false; /* room also for closing and starting it */
         *g = (uint32_t)t->gangs.n++;
     }
@@ -76,13 +85,43 @@ struct shape gang_shape(const struct training *t, uint32_t g)
     return (struct shape){t->gangs.items[g].row.gpus, t->plan->placement};
 }
 
+struct ask gang_ask(const struct training *t, uint32_t g)
+{
+    const struct gang *gang = &t->gangs.items[g];
+    return (struct ask){.shape = gang_shape(t, g),
+                        .tag = g,
+                        .priority = gang->priority,
+                        .submit_ns = gang->row.submit_ns};
+}
+
+/* Its place in its lane; pass.c says what the orders are. */
+static uint64_t rank(const struct training *t, uint32_t g)
+{
+    const struct gang *gang = &t->gangs.items[g];
+    if (gang->row.backlog || t->plan->order == ORDER_FIFO || t->plan->order == ORDER_FAIR_SHARE)
+        return 0;
+    if (t->plan->order == ORDER_SHORTEST)
+        return gang_estimate(t, g);
+    simtime_ns age = t->plan->age_ns == SIM_NEVER ? 0 : t->plan->age_ns;
+    /* With an age of days and any 32-bit priority the sum stays within 96 bits. */
+    i128 rank =
+        age ? (i128)gang->row.submit_ns - (i128)gang->priority * (i128)age : -(i128)gang->priority;
+    const i128 middle = (i128)1 << 63;
+    rank = rank < -middle ? -middle : rank >= middle ? middle - 1 : rank;
+    return (uint64_t)(rank + middle);
+}
+
 void gang_wait(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
-    struct waiting *queue = gang->row.backlog ? &t->behind : &t->jobs;
-    if (!waiting_insert(queue, gang->row.number, g) ||
-        !demand_add(&t->demand, gang->share, gang->row.gpus))
+    struct lane *lane = &t->lanes[gang->row.backlog ? t->n_tenants : gang->tenant];
+    gang->class = why_class_of(&t->why, gang->tenant, gang->share, gang->row.gpus);
+    if (gang->class == UINT32_MAX ||
+        !waiting_insert(&lane->list, rank(t, g), gang->row.number, g)) {
         training_fail(t, HR_NOMEM);
+        return;
+    }
+    why_begin(&t->why, gang->class, now, gang->blocked_at);
     gang->state = GANG_WAITING;
     gang->since_ns = now;
     t->blocked.known = false;
@@ -224,7 +263,9 @@ static void end_segment(struct training *t, uint32_t g)
     if (gang->timer != TIMER_NONE)
         engine_timer_free(t->engine, gang->timer);
     gang->timer = TIMER_NONE;
-    expected_ends_remove(&t->ends, gang->expected_end_ns, g);
+    expected_ends_remove(&t->ends[gang->pool], gang->expected_end_ns, g);
+    shares_change(&t->shares, gang->tenant, gang->pool, -(int64_t)gang->row.gpus,
+                  engine_now(t->engine));
     t->blocked.known = false;
 }
 
@@ -270,6 +311,8 @@ void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simti
     struct gang *gang = at(t, g);
     gang->pool = pool;
     gang->row.waiting_ns += now - gang->since_ns;
+    if (gang->state == GANG_ASSEMBLING)
+        gang->row.blocked_ns[BLOCK_PREEMPTION] += now - gang->asked_ns;
     if (gang->row.first_start_ns == SIM_NEVER) {
         gang->row.first_start_ns = now;
         t->totals.started += !gang->row.backlog && measured(t, gang);
@@ -280,7 +323,8 @@ void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simti
     gang->expected_end_ns = sim_time_add(now, gang_estimate(t, g));
     struct expected_end end = {gang->expected_end_ns, g, gang->row.gpus};
     t->blocked.known = false;
-    bool added = expected_ends_add(&t->ends, end);
+    bool added = expected_ends_add(&t->ends[pool], end);
+    shares_change(&t->shares, gang->tenant, pool, gang->row.gpus, now);
     assert(added); /* gang_new made room */
     (void)added;
     enum hr_err err = engine_timer_new(t->engine, EVENT_COMPLETE, fire, t, g, &gang->timer);
@@ -366,6 +410,7 @@ void gang_withdrawn(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
     gang->row.waiting_ns += now - gang->since_ns;
+    gang->row.blocked_ns[BLOCK_PREEMPTION] += now - gang->asked_ns;
     gang_wait(t, g, now);
 }
 
@@ -387,6 +432,10 @@ void gang_settle(struct training *t, uint32_t g, simtime_ns now)
     if (gang->state != GANG_RESTORING && gang->state != GANG_TRAINING) {
         if (gang->state != GANG_STOPPING)
             gang->row.waiting_ns += now - gang->since_ns;
+        if (gang->state == GANG_WAITING)
+            why_end(&t->why, gang->class, now, gang->blocked_at, gang->row.blocked_ns);
+        else if (gang->state == GANG_ASSEMBLING)
+            gang->row.blocked_ns[BLOCK_PREEMPTION] += now - gang->asked_ns;
         gang_close(t, g, OUTCOME_WAITING);
         return;
     }

@@ -67,6 +67,7 @@ static void submit(struct training *t, const struct job *job, const struct job_c
         return;
     struct gang *gang = &t->gangs.items[g];
     gang->preemptible = job->preemptible;
+    gang->priority = job->priority;
     gang->user = user;
     if (class && class->busy < 1) {
         gang->busy = class->busy;

@@ -1,179 +1,287 @@
-/* The scheduling pass: first come, first served, and EASY backfill.
+/* The scheduling pass of a queue.
  *
- * A pass starts gangs from the head until one does not fit. Without backfill that is all. With EASY
- * backfill the blocked head gets a reservation (reservation.h) and the next BACKFILL_DEPTH recorded
- * jobs, then the next BACKLOG_DEPTH gangs of the backlog are tried in order: one starts if it fits
- * now and either ends by the reservation or uses only GPUs that the head leaves. Reservations count
- * GPUs; whether a gang fits by shape is decided by the fleet when it starts. A pass that started
- * nothing is not repeated before the free or coming GPUs, the usage or the gangs of this queue
- * change.
+ * Order. Each tenant has a lane: its waiting jobs by (rank, number). The rank is 0 (fifo), the aged
+ * priority (priority: submit time / age - priority, which two jobs keep between them however long
+ * they wait), or the estimated run time left (shortest). The next job is the least head of the
+ * lanes by (rank, number); with fair share that of the tenant with the least share, ties by number.
+ * The backlog is a lane behind all others. A preempted job comes back with its old number and
+ * submit time.
  *
- * BACKFILL_DEPTH is the number of jobs that Slurm's main scheduling logic looks at by default
- * (default_queue_depth, slurm.conf). The backlog holds at most BACKLOG_DEPTH gangs that have never
- * started, one without backfill: the next is drawn when a former one has started. */
+ * A job tries its tenant's pools in order of preference: free GPUs in each, then reclaimed ones.
+ * Where quota alone refuses it in every pool, although there are enough free GPUs, its tenant is
+ * passed over for this pass (without backfill) or it alone (with backfill, up to backfill_depth of
+ * them), and the others go on. Where GPUs are missing or wrongly placed it is the blocked head, and
+ * the backfill kind says what may happen behind it (backfill.c): nothing; whatever fits; what does
+ * not delay it.
+ *
+ * After a pass each class of waiting gangs has its reason (why.h). */
 #include "models/training/queue_internal.h"
 
 #include <assert.h>
 
-enum { BACKFILL_DEPTH = 100, BACKLOG_DEPTH = 32 };
+/* ---- lanes, the least head on top ---- */
+
+static bool is_backlog(const struct training *t, uint32_t lane)
+{
+    return lane == t->n_tenants;
+}
+
+static const struct waiting_item *head(struct training *t, uint32_t lane)
+{
+    return waiting_at(&t->lanes[lane].list, &t->lanes[lane].at);
+}
+
+static bool less(struct training *t, uint32_t a, uint32_t b)
+{
+    if (is_backlog(t, a) || is_backlog(t, b))
+        return is_backlog(t, b) && !is_backlog(t, a);
+    const struct waiting_item *x = head(t, a), *y = head(t, b);
+    double share_a = t->lanes[a].share, share_b = t->lanes[b].share;
+    if (t->plan->order == ORDER_FAIR_SHARE && (share_a < share_b || share_b < share_a))
+        return share_a < share_b;
+    return x->rank != y->rank ? x->rank < y->rank : x->number < y->number;
+}
+
+static void sift_down(struct walk *w, uint32_t i)
+{
+    uint32_t lane = w->heap[i];
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= w->n)
+            break;
+        if (child + 1 < w->n && less(w->t, w->heap[child + 1], w->heap[child]))
+            child++;
+        if (!less(w->t, w->heap[child], lane))
+            break;
+        w->heap[i] = w->heap[child];
+        i = child;
+    }
+    w->heap[i] = lane;
+}
+
+void walk_bar(struct walk *w)
+{
+    w->heap[0] = w->heap[--w->n];
+    if (w->n > 0)
+        sift_down(w, 0);
+}
+
+static void walk_begin(struct walk *w, struct training *t, simtime_ns now)
+{
+    *w = (struct walk){.t = t, .heap = t->heap, .now = now};
+    for (uint32_t i = 0; i <= t->n_tenants; i++) {
+        struct lane *lane = &t->lanes[i];
+        lane->at = (struct waiting_place){0, 0};
+        if (lane->list.n == 0 && !(is_backlog(t, i) && t->backlog.active))
+            continue;
+        if (t->plan->order == ORDER_FAIR_SHARE && !is_backlog(t, i))
+            lane->share = shares_of(&t->shares, i, now);
+        w->heap[w->n++] = i;
+    }
+    for (uint32_t i = w->n / 2; i-- > 0;)
+        sift_down(w, i);
+}
+
+bool walk_top(struct walk *w, uint32_t *g)
+{
+    struct training *t = w->t;
+    while (w->n > 0 && t->error == HR_OK) {
+        uint32_t lane = w->heap[0];
+        const struct waiting_item *item = head(t, lane);
+        if (!item && is_backlog(t, lane) && intake_draw(t, w->now))
+            item = head(t, lane);
+        if (item) {
+            *g = item->gang;
+            return true;
+        }
+        walk_bar(w);
+    }
+    return false;
+}
+
+/* The top lane's place or share has changed. */
+static void settle(struct walk *w)
+{
+    uint32_t lane = w->heap[0];
+    if (!head(w->t, lane) && !is_backlog(w->t, lane))
+        walk_bar(w);
+    else
+        sift_down(w, 0);
+}
+
+void walk_skip(struct walk *w)
+{
+    w->t->lanes[w->heap[0]].at.item++;
+    settle(w);
+}
 
 /* ---- one start ---- */
 
-/* Where a gang would run: the pool that its tenant prefers. */
-struct place {
-    uint32_t pool, claimant;
-    struct fleet *fleet;
-};
-
-static struct place place_of(const struct training *t, uint32_t g)
+static void take_out(struct walk *w, uint32_t g)
 {
-    uint32_t tenant = t->gangs.items[g].tenant, pool = tenant_pool(t, tenant);
-    return (struct place){pool, t->tenants[tenant].claimant, t->pools[pool].fleet};
-}
-
-static void take_out(struct training *t, struct waiting *queue, size_t place)
-{
-    const struct gang *gang = &t->gangs.items[waiting_at(queue, place)];
-    demand_remove(&t->demand, gang->share, gang->row.gpus);
-    waiting_remove(queue, place);
+    struct training *t = w->t;
+    struct lane *lane = &t->lanes[w->heap[0]];
+    struct gang *gang = &t->gangs.items[g];
+    waiting_remove(&lane->list, &lane->at);
+    why_end(&t->why, gang->class, w->now, gang->blocked_at, gang->row.blocked_ns);
     t->blocked.known = false;
 }
 
-static bool acquire(struct training *t, struct waiting *queue, size_t place, simtime_ns now,
-                    enum grant *grant)
+/* The top lane goes on behind a gang that has been taken out. */
+static void follow(struct walk *w)
 {
-    uint32_t g = waiting_at(queue, place);
-    const struct place s = place_of(t, g);
-    const struct ask ask = {
-        .shape = gang_shape(t, g), .tag = g, .submit_ns = t->gangs.items[g].row.submit_ns};
+    struct training *t = w->t;
+    uint32_t lane = w->heap[0];
+    if (t->plan->order == ORDER_FAIR_SHARE && !is_backlog(t, lane))
+        t->lanes[lane].share = shares_of(&t->shares, lane, w->now);
+    settle(w);
+}
+
+enum grant pass_acquire(struct walk *w, uint32_t g, uint32_t pool)
+{
+    struct training *t = w->t;
+    const struct ask ask = gang_ask(t, g);
     lease_id l;
-    *grant = fleet_acquire(s.fleet, s.claimant, &ask, gang_first_state(t, g), &l);
-    if (*grant == GRANT_FAILED)
+    enum grant grant =
+        fleet_acquire(t->pools[pool].fleet, gang_claimant(t, g), &ask, gang_first_state(t, g), &l);
+    if (grant == GRANT_FAILED)
         training_fail(t, HR_NOMEM);
-    if (*grant != GRANT_OK)
-        return false;
-    take_out(t, queue, place);
-    gang_start(t, g, s.pool, l, now);
-    return true;
+    if (grant != GRANT_OK)
+        return grant;
+    take_out(w, g);
+    gang_start(t, g, pool, l, w->now);
+    follow(w);
+    return GRANT_OK;
 }
 
 /* The head takes back what is its own. Its demand is seen at once: no time of detection. */
-static bool reclaim(struct training *t, struct waiting *queue)
+static bool reclaim(struct walk *w, uint32_t g, uint32_t pool)
 {
-    uint32_t g = waiting_at(queue, 0);
-    const struct place s = place_of(t, g);
-    const struct ask ask = {
-        .shape = gang_shape(t, g), .tag = g, .submit_ns = t->gangs.items[g].row.submit_ns};
-    t->gangs.items[g].state = GANG_ASSEMBLING;
+    struct training *t = w->t;
+    const struct ask ask = gang_ask(t, g);
     lease_id l;
-    enum grant grant = fleet_reclaim(s.fleet, s.claimant, &ask, 0, &l);
+    t->gangs.items[g].state = GANG_ASSEMBLING;
+    enum grant grant = fleet_reclaim(t->pools[pool].fleet, gang_claimant(t, g), &ask, 0, &l);
     if (grant == GRANT_FAILED)
         training_fail(t, HR_NOMEM);
     if (grant != GRANT_OK) {
         t->gangs.items[g].state = GANG_WAITING;
         return false;
     }
-    take_out(t, queue, 0);
+    t->gangs.items[g].asked_ns = w->now;
+    take_out(w, g);
+    follow(w);
     return true;
 }
 
-/* The queue whose first gang is next; NULL when nothing waits. */
-static struct waiting *head_queue(struct training *t, simtime_ns now)
+enum attempt { STARTED, REFUSED_BY_QUOTA, NO_ROOM };
+
+/* Where a queue has one tenant nobody can go before its head on account of quota: it waits for its
+ * own gangs to end as for any other. */
+static bool lacks_room(const struct training *t, uint32_t g, uint32_t pool, enum grant grant)
 {
-    if (t->jobs.n > 0)
-        return &t->jobs;
-    if (t->behind.n == 0 && !intake_draw(t, now))
-        return NULL;
-    return &t->behind;
+    if (grant == GRANT_QUOTA)
+        return t->n_tenants == 1 ||
+               fleet_free_gpus(t->pools[pool].fleet) < t->gangs.items[g].row.gpus;
+    return grant == GRANT_ROOM || grant == GRANT_SHAPE;
 }
 
-/* ---- EASY backfill ---- */
-
-struct backfill {
-    simtime_ns now;
-    struct place at; /* of the head: GPUs are counted there */
-    struct reservation head;
-    uint64_t available; /* GPUs that this queue could take now, by count */
-};
-
-static uint64_t smaller(uint64_t a, uint64_t b)
+/* Free GPUs of the first pool that has them, else reclaimed ones; *pool: the first that lacks room.
+ */
+static enum attempt try_start(struct walk *w, uint32_t g, uint32_t *pool)
 {
-    return a < b ? a : b;
-}
-
-static uint64_t available(const struct place *at)
-{
-    uint32_t usage = fleet_usage(at->fleet, at->claimant);
-    uint32_t ceiling = fleet_quota(at->fleet, at->claimant)->ceiling_gpus;
-    return smaller(fleet_free_gpus(at->fleet), ceiling > usage ? ceiling - usage : 0);
-}
-
-/* The same once the teardowns and scrubs that are under way are over. */
-static uint64_t available_soon(const struct training *t, const struct place *at)
-{
-    uint64_t free = (uint64_t)fleet_free_gpus(at->fleet) + fleet_coming_gpus(at->fleet);
-    uint64_t usage = fleet_usage(at->fleet, at->claimant) -
-                     ledger_shares(t->pools[at->pool].ledger, at->claimant + 1, GPU_DRAINING);
-    uint64_t ceiling = fleet_quota(at->fleet, at->claimant)->ceiling_gpus;
-    return smaller(free, ceiling > usage ? ceiling - usage : 0);
-}
-
-/* Tries the gangs of a queue from a place on, up to depth of those that do not start. */
-static void backfill_from(struct training *t, struct waiting *queue, size_t place, size_t depth,
-                          struct backfill *b)
-{
-    for (size_t end = place + depth; place < end && b->available > 0 && t->error == HR_OK;) {
-        if (place >= queue->n && (queue == &t->jobs || !intake_draw(t, b->now)))
-            break;
-        uint32_t g = waiting_at(queue, place);
-        uint32_t gpus = t->gangs.items[g].row.gpus;
-        bool in_time = sim_time_add(b->now, gang_estimate(t, g)) <= b->head.at;
-        enum grant grant;
-        if (gpus > b->available || !(in_time || gpus <= b->head.extra) ||
-            !acquire(t, queue, place, b->now, &grant)) {
-            place++;
-            continue;
-        }
-        if (!in_time)
-            b->head.extra -= gpus;
-        b->available = available(&b->at);
+    struct training *t = w->t;
+    const struct tenant_plan *tenant = t->tenants[t->gangs.items[g].tenant].plan;
+    enum grant grants[POOLS_MAX];
+    bool room = false;
+    for (uint32_t i = 0; i < tenant->n_pools; i++) {
+        grants[i] = pass_acquire(w, g, tenant->pools[i].pool);
+        if (grants[i] == GRANT_OK || grants[i] == GRANT_FAILED)
+            return STARTED;
+        bool lacks = lacks_room(t, g, tenant->pools[i].pool, grants[i]);
+        if (lacks && !room)
+            *pool = tenant->pools[i].pool;
+        room = room || lacks;
     }
+    for (uint32_t i = 0; i < tenant->n_pools; i++) {
+        /* also where quota refused: GPUs that others do not lend are taken back as well */
+        if (grants[i] != GRANT_NEVER && reclaim(w, g, tenant->pools[i].pool))
+            return STARTED;
+    }
+    return room ? NO_ROOM : REFUSED_BY_QUOTA;
 }
 
-static void backfill(struct training *t, const struct waiting *head, simtime_ns now)
+/* ---- why the others wait ---- */
+
+static enum block_reason reason_in(const struct fleet *f, uint32_t claimant,
+                                   const struct shape *shape)
 {
-    uint32_t g = waiting_at(head, 0);
-    const struct place at = place_of(t, g);
-    const struct blocked now_is = {true, fleet_free_gpus(at.fleet), fleet_coming_gpus(at.fleet),
-                                   fleet_usage(at.fleet, at.claimant)};
-    const struct blocked *seen = &t->blocked;
-    if (seen->known && seen->free_gpus == now_is.free_gpus &&
-        seen->coming_gpus == now_is.coming_gpus && seen->usage == now_is.usage)
-        return;
-    uint32_t need = t->gangs.items[g].row.gpus;
-    struct backfill b = {.now = now, .at = at, .available = available(&at)};
-    b.head = reservation_make(&t->ends, now, b.available, available_soon(t, &at), need);
-    backfill_from(t, &t->jobs, head == &t->jobs, BACKFILL_DEPTH, &b);
-    backfill_from(t, &t->behind, head == &t->behind, BACKLOG_DEPTH, &b);
-    t->blocked = (struct blocked){true, fleet_free_gpus(at.fleet), fleet_coming_gpus(at.fleet),
-                                  fleet_usage(at.fleet, at.claimant)};
+    switch (fleet_would(f, claimant, shape)) {
+    case GRANT_OK:
+        return BLOCK_ORDER;
+    case GRANT_SHAPE:
+        return BLOCK_SHAPE;
+    case GRANT_ROOM:
+        break;
+    default:
+        return BLOCK_QUOTA;
+    }
+    uint64_t there = (uint64_t)fleet_free_gpus(f) + fleet_coming_gpus(f);
+    if (shape->gpus <= there)
+        return BLOCK_PREEMPTION;
+    return shape->gpus <= there + fleet_out_gpus(f) ? BLOCK_SUPPLY : BLOCK_COUNT;
+}
+
+/* The reason in the first pool where it is not quota. */
+static enum block_reason reason_of(const struct training *t, const struct why_class *c)
+{
+    const struct tenant *tenant = &t->tenants[c->tenant];
+    const struct shape shape = {c->gpus, t->plan->placement};
+    for (uint32_t i = 0; i < tenant->plan->n_pools; i++) {
+        const struct fleet *f = t->pools[tenant->plan->pools[i].pool].fleet;
+        enum block_reason reason = reason_in(f, tenant->claimant, &shape);
+        if (reason != BLOCK_QUOTA)
+            return reason;
+    }
+    return BLOCK_QUOTA;
+}
+
+static void say_why(struct training *t, simtime_ns now)
+{
+    for (size_t i = 0; i < t->why.n; i++)
+        if (t->why.items[i].n > 0)
+            why_set(&t->why.items[i], reason_of(t, &t->why.items[i]), now);
 }
 
 /* ---- the pass ---- */
 
+static void run(struct training *t, simtime_ns now)
+{
+    struct walk w;
+    uint32_t g, pool = 0, skips = t->plan->backfill == BACKFILL_NONE ? 0 : t->plan->backfill_depth;
+    walk_begin(&w, t, now);
+    while (walk_top(&w, &g)) {
+        enum attempt attempt = try_start(&w, g, &pool);
+        if (t->error != HR_OK)
+            return;
+        if (attempt == STARTED)
+            continue;
+        if (attempt == NO_ROOM) {
+            backfill_run(&w, g, pool);
+            return;
+        }
+        if (skips == 0 || t->gangs.items[g].row.backlog) {
+            walk_bar(&w);
+        } else {
+            walk_skip(&w);
+            skips--;
+        }
+    }
+}
+
 void pass_run(void *self, simtime_ns now)
 {
     struct training *t = ((const struct seat *)self)->training;
-    struct waiting *head;
-    while (t->error == HR_OK && (head = head_queue(t, now)) != NULL) {
-        enum grant grant;
-        if (acquire(t, head, 0, now, &grant))
-            continue;
-        assert(grant != GRANT_NEVER); /* refused at submit */
-        if (grant != GRANT_FAILED && reclaim(t, head)) /* also GPUs that others do not lend */
-            continue;
-        if (t->plan->backfill == BACKFILL_EASY)
-            backfill(t, head, now);
-        return;
-    }
+    run(t, now);
+    say_why(t, now);
 }

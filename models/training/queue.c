@@ -5,7 +5,9 @@
 
 #include <stdlib.h>
 
-const char *const backfill_kind_names[BACKFILL_KINDS] = {"none", "easy"};
+const char *const backfill_kind_names[BACKFILL_KINDS] = {"none", "easy", "conservative",
+                                                         "best-effort"};
+const char *const queue_order_names[QUEUE_ORDERS] = {"fifo", "priority", "shortest", "fair-share"};
 const char *const estimate_kind_names[ESTIMATE_KINDS] = {"exact", "limit", "factor"};
 const char *const job_outcome_names[OUTCOMES] = {"done", "censored", "waiting", "refused"};
 
@@ -40,10 +42,10 @@ static uint32_t waiting_share(void *self)
 {
     const struct seat *s = self;
     const struct training *t = s->training;
-    for (size_t i = 0; i < t->demand.n; i++) {
-        const struct demand_shape *d = &t->demand.items[i];
+    for (size_t i = 0; i < t->why.n; i++) {
+        const struct why_class *d = &t->why.items[t->why.order[i]];
         const struct shape shape = {d->gpus, t->plan->placement};
-        if (d->n > 0 &&
+        if (d->n > 0 && d->tenant == s->tenant &&
             fleet_would(fleet_of(s), t->tenants[s->tenant].claimant, &shape) != GRANT_QUOTA)
             return d->share;
     }
@@ -110,16 +112,29 @@ static enum hr_err join_pools(struct training *t, uint32_t number)
     return HR_OK;
 }
 
+static enum hr_err shares_build(struct training *t)
+{
+    TRY(shares_init(&t->shares, t->n_tenants, t->n_pools, t->plan->half_life_ns));
+    for (size_t i = 0; i < t->n_pools; i++)
+        t->shares.pool_gpus[i] = fleet_gpus(t->pools[i].fleet);
+    for (size_t i = 0; i < t->n_tenants; i++)
+        t->shares.tenants[i].weight = t->tenants[i].plan->weight;
+    return HR_OK;
+}
+
 static enum hr_err build(struct training *t, uint64_t seed, uint32_t replication)
 {
     const struct queue_plan *plan = t->plan;
     rng_init(&t->restart, seed, replication, plan->name, "restart");
     t->n_tenants = queue_tenants(plan);
     t->tenants = calloc(t->n_tenants, sizeof *t->tenants);
-    if (!t->tenants)
+    t->lanes = calloc(t->n_tenants + 1, sizeof *t->lanes);
+    t->heap = calloc(t->n_tenants + 1, sizeof *t->heap);
+    if (!t->tenants || !t->lanes || !t->heap)
         return HR_NOMEM;
     for (uint32_t i = 0; i < t->n_tenants; i++)
         TRY(join_pools(t, i));
+    TRY(shares_build(t));
     TRY(backlog_init(&t->backlog, plan, seed, replication));
     job_replay_init(&t->replay, plan, seed, replication);
     TRY(mix_init(&t->mix, &plan->mix, seed, replication, plan->name));
@@ -161,10 +176,15 @@ void training_free(struct training *t)
 {
     if (!t)
         return;
-    waiting_fini(&t->jobs);
-    waiting_fini(&t->behind);
-    demand_fini(&t->demand);
-    expected_ends_fini(&t->ends);
+    for (size_t i = 0; t->lanes && i <= t->n_tenants; i++)
+        waiting_fini(&t->lanes[i].list);
+    free(t->lanes);
+    free(t->heap);
+    why_fini(&t->why);
+    shares_fini(&t->shares);
+    for (size_t i = 0; i < POOLS_MAX; i++)
+        expected_ends_fini(&t->ends[i]);
+    profile_fini(&t->profile);
     backlog_fini(&t->backlog);
     vec_free(&t->gangs);
     vec_free(&t->unused);

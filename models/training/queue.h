@@ -1,12 +1,8 @@
 /* A training queue: runs gangs from a job trace and, behind them, from a backlog that never ends,
  * for one or more tenants. Each tenant is a claimant with a quota of its own; the queue has one
- * order over all of them.
+ * order over all of them (pass.c states it with its ties).
  *
- * Order: FIFO by submit time (a preempted job returns to its old place), the backlog behind every
- * recorded job. Without backfill the head blocks all behind it. EASY backfill: the head gets a
- * reservation at the earliest time at which enough GPUs will be free by the estimates of the
- * running jobs; another may start now if it ends by then or leaves the head's GPUs alone (D. Lifka,
- * JSSPP 1995; A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001). A gang takes no event per
+ * Orders and backfill: pass.c, backfill.c. A gang takes no event per
  * checkpoint: see training/checkpoint.h. Preemption loses the work since the last save unless the
  * grace is long enough to save. */
 #ifndef HEADROOM_MODELS_TRAINING_QUEUE_H
@@ -16,9 +12,25 @@
 #include "models/record.h"
 #include "models/training/checkpoint.h"
 #include "models/training/mix.h"
+#include "models/training/why.h"
 
-enum backfill_kind { BACKFILL_NONE, BACKFILL_EASY, BACKFILL_KINDS };
+enum backfill_kind {
+    BACKFILL_NONE,         /* strict: the head blocks */
+    BACKFILL_EASY,         /* what does not delay the head */
+    BACKFILL_CONSERVATIVE, /* what delays no job looked at before */
+    BACKFILL_BEST_EFFORT,  /* whatever fits, in order */
+    BACKFILL_KINDS
+};
 extern const char *const backfill_kind_names[BACKFILL_KINDS];
+
+enum queue_order {
+    ORDER_FIFO,
+    ORDER_PRIORITY,   /* the jobs' own, one level more for each age_ns of waiting */
+    ORDER_SHORTEST,   /* estimated run time left */
+    ORDER_FAIR_SHARE, /* the tenant that has used least for its weight (shares.h) */
+    QUEUE_ORDERS
+};
+extern const char *const queue_order_names[QUEUE_ORDERS];
 
 enum estimate_kind { ESTIMATE_EXACT, ESTIMATE_LIMIT, ESTIMATE_FACTOR, ESTIMATE_KINDS };
 extern const char *const estimate_kind_names[ESTIMATE_KINDS];
@@ -44,7 +56,11 @@ struct queue_plan {
     struct tenant_plan tenant;      /* the first */
     const struct tenant_plan *more; /* not owned; the others */
     size_t n_more;
+    enum queue_order order;
+    simtime_ns age_ns;       /* priority: waiting worth one level; 0 or SIM_NEVER: none */
+    simtime_ns half_life_ns; /* fair share: of past usage; 0: present usage; SIM_NEVER: never */
     enum backfill_kind backfill;
+    uint32_t backfill_depth; /* jobs looked at behind the head that do not start */
     enum estimate_kind estimate;
     double estimate_factor; /* factor: estimate = factor * work */
     struct checkpoint_plan checkpoint;
@@ -81,6 +97,7 @@ struct job_row {
     simtime_ns done_ns;                             /* work kept */
     simtime_ns lost_ns;                             /* work and saves lost, wall time of the gang */
     simtime_ns saving_ns, restoring_ns, waiting_ns; /* waiting: in the queue, all times together */
+    simtime_ns blocked_ns[BLOCKS];                  /* waiting_ns by what stood in the way */
     uint32_t preemptions, failures;
 };
 

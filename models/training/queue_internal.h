@@ -11,10 +11,10 @@
 #define HEADROOM_MODELS_TRAINING_QUEUE_INTERNAL_H
 
 #include "models/training/backlog.h"
-#include "models/training/demand.h"
 #include "models/training/job_replay.h"
 #include "models/training/queue.h"
 #include "models/training/reservation.h"
+#include "models/training/shares.h"
 #include "models/training/waiting.h"
 
 enum gang_state {
@@ -29,12 +29,16 @@ enum gang_state {
 struct gang {
     struct job_row row; /* done_ns: work kept so far */
     simtime_ns limit_ns, interval_ns;
-    simtime_ns load_ns, init_ns; /* restore of its next or present segment */
-    simtime_ns since_ns;         /* began to wait, or its segment began */
-    simtime_ns expected_end_ns;  /* while it runs */
-    uint32_t share;              /* GPUs it needs in one node */
-    uint32_t tenant;             /* index in the queue */
-    uint32_t pool;               /* of its lease */
+    simtime_ns load_ns, init_ns;   /* restore of its next or present segment */
+    simtime_ns since_ns;           /* began to wait, or its segment began */
+    simtime_ns expected_end_ns;    /* while it runs */
+    simtime_ns asked_ns;           /* assembling: since when */
+    simtime_ns blocked_at[BLOCKS]; /* waiting: why_begin's */
+    uint32_t class;                /* of why.h */
+    uint32_t share;                /* GPUs it needs in one node */
+    int32_t priority;
+    uint32_t tenant; /* index in the queue */
+    uint32_t pool;   /* of its lease */
     lease_id lease;
     timer_id timer;
     enum gang_state state;
@@ -48,7 +52,22 @@ struct gang {
 /* What a pass that could not start anything has seen: until it changes none can. */
 struct blocked {
     bool known;
-    uint32_t free_gpus, coming_gpus, usage;
+    uint64_t version; /* of the pools */
+};
+
+/* Waiting gangs of one tenant, or of the backlog, and where a pass stands in them. */
+struct lane {
+    struct waiting list;
+    struct waiting_place at;
+    double share; /* fair share: of the tenant, in this pass */
+};
+
+/* A pass on its way through the lanes: the heap has the lane with the next gang on top. */
+struct walk {
+    struct training *t;
+    uint32_t *heap; /* the training's */
+    uint32_t n;
+    simtime_ns now;
 };
 
 /* A tenant as a claimant of one pool. */
@@ -86,11 +105,14 @@ struct training {
     struct job_replay replay;
     struct backlog backlog;
     struct mix mix;
-    timer_id *users;             /* owned; the end of each user's gap */
-    uint64_t n_jobs, n_backlog;  /* numbers given so far */
-    struct waiting jobs, behind; /* recorded jobs; the backlog behind them */
-    struct demand demand;
-    struct expected_ends ends;
+    timer_id *users;            /* owned; the end of each user's gap */
+    uint64_t n_jobs, n_backlog; /* numbers given so far */
+    struct lane *lanes;         /* owned; of each tenant, then of the backlog */
+    uint32_t *heap;             /* owned; scratch of a walk */
+    struct why_table why;
+    struct shares shares;
+    struct expected_ends ends[POOLS_MAX];
+    struct profile profile;
     struct blocked blocked;
     struct rng restart;
     struct queue_totals totals;
@@ -130,12 +152,31 @@ bool intake_draw(struct training *t, simtime_ns now);
 
 void pass_run(void *seat, simtime_ns now); /* claimant_ops.schedule */
 
+/* The next gang in order; false when there is none. Draws a backlog gang where it is its turn. */
+bool walk_top(struct walk *w, uint32_t *g);
+void walk_skip(struct walk *w); /* on to the one behind it */
+void walk_bar(struct walk *w);  /* leaves its lane out */
+
+/* Tries to start the gang on top in a pool; started, the walk stands behind it. */
+enum grant pass_acquire(struct walk *w, uint32_t g, uint32_t pool);
+
+/* ---- backfill.c ---- */
+
+/* The head, on top of the walk, lacks room in a pool. */
+void backfill_run(struct walk *w, uint32_t head, uint32_t pool);
+
 /* ---- gang.c ---- */
 
 /* A new gang in a slot, not yet waiting; false when memory is out. */
 bool gang_new(struct training *t, const struct job_row *row, uint32_t *g);
 
 struct shape gang_shape(const struct training *t, uint32_t g);
+struct ask gang_ask(const struct training *t, uint32_t g);
+
+static inline uint32_t gang_claimant(const struct training *t, uint32_t g)
+{
+    return t->tenants[t->gangs.items[g].tenant].claimant;
+}
 
 /* Puts a gang into its place in its queue. */
 void gang_wait(struct training *t, uint32_t g, simtime_ns now);

@@ -63,3 +63,95 @@ struct reservation reservation_make(const struct expected_ends *e, simtime_ns no
     }
     return r;
 }
+
+/* ---- the profile of conservative backfill ---- */
+
+void profile_fini(struct profile *p)
+{
+    free(p->at);
+    free(p->free);
+    *p = (struct profile){0};
+}
+
+static bool profile_reserve(struct profile *p, size_t n)
+{
+    if (n <= p->capacity)
+        return true;
+    simtime_ns *at = realloc(p->at, n * sizeof *at);
+    if (at)
+        p->at = at;
+    int64_t *free_gpus = realloc(p->free, n * sizeof *free_gpus);
+    if (free_gpus)
+        p->free = free_gpus;
+    if (!at || !free_gpus)
+        return false;
+    p->capacity = n;
+    return true;
+}
+
+bool profile_make(struct profile *p, const struct expected_ends *e, simtime_ns now, uint64_t free,
+                  uint64_t soon, size_t takes)
+{
+    if (!profile_reserve(p, e->n + 2 + 2 * (takes + 1)))
+        return false;
+    p->at[0] = now;
+    p->free[0] = (int64_t)free;
+    p->at[1] = now + 1;
+    p->free[1] = (int64_t)soon;
+    p->n = 2;
+    for (size_t i = 0; i < e->n; i++) {
+        simtime_ns at = e->items[i].at > now ? e->items[i].at : now + 1;
+        if (at != p->at[p->n - 1]) {
+            p->at[p->n] = at;
+            p->free[p->n] = p->free[p->n - 1];
+            p->n++;
+        }
+        p->free[p->n - 1] += e->items[i].gpus;
+    }
+    return true;
+}
+
+simtime_ns profile_earliest(const struct profile *p, simtime_ns from, uint64_t gpus,
+                            simtime_ns length)
+{
+    simtime_ns start = SIM_NEVER;
+    for (size_t i = 0; i < p->n; i++) {
+        simtime_ns end = i + 1 < p->n ? p->at[i + 1] : SIM_NEVER;
+        if (end <= from)
+            continue;
+        if (p->free[i] < (int64_t)gpus) {
+            start = SIM_NEVER;
+            continue;
+        }
+        if (start == SIM_NEVER)
+            start = p->at[i] > from ? p->at[i] : from;
+        if (end == SIM_NEVER || end >= sim_time_add(start, length))
+            return start;
+    }
+    return SIM_NEVER;
+}
+
+/* Makes `at` the beginning of a step; returns the step. There is room. */
+static size_t cut(struct profile *p, simtime_ns at)
+{
+    size_t i = p->n;
+    while (i > 0 && p->at[i - 1] > at)
+        i--;
+    if (i > 0 && p->at[i - 1] == at)
+        return i - 1;
+    assert(i > 0 && p->n < p->capacity);
+    memmove(&p->at[i + 1], &p->at[i], (p->n - i) * sizeof *p->at);
+    memmove(&p->free[i + 1], &p->free[i], (p->n - i) * sizeof *p->free);
+    p->at[i] = at;
+    p->free[i] = p->free[i - 1];
+    p->n++;
+    return i;
+}
+
+void profile_take(struct profile *p, simtime_ns at, simtime_ns length, uint64_t gpus)
+{
+    simtime_ns until = sim_time_add(at, length);
+    size_t first = cut(p, at), last = until == SIM_NEVER ? p->n : cut(p, until);
+    for (size_t i = first; i < last; i++)
+        p->free[i] -= (int64_t)gpus;
+}

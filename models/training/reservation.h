@@ -40,4 +40,24 @@ struct reservation {
 struct reservation reservation_make(const struct expected_ends *e, simtime_ns now, uint64_t free,
                                     uint64_t soon, uint64_t need);
 
+/* Free GPUs over time, as the expected ends and what has been reserved leave them: steps, each
+ * until the next, the last for ever. */
+struct profile {
+    simtime_ns *at; /* owned */
+    int64_t *free;  /* owned; below 0 where an end came later than expected */
+    size_t n, capacity;
+    uint32_t pool; /* for the caller */
+};
+
+void profile_fini(struct profile *p); /* accepts a zeroed struct */
+
+/* From now on, with room for so many takes. So many GPUs are free now, and soon right after. */
+bool profile_make(struct profile *p, const struct expected_ends *e, simtime_ns now, uint64_t free,
+                  uint64_t soon, size_t takes);
+
+/* The earliest start from `from` on at which so many are free for so long; SIM_NEVER: none. */
+simtime_ns profile_earliest(const struct profile *p, simtime_ns from, uint64_t gpus,
+                            simtime_ns length);
+void profile_take(struct profile *p, simtime_ns at, simtime_ns length, uint64_t gpus);
+
 #endif

@@ -1,8 +1,8 @@
-/* Waiting gangs in the order of their numbers.
+/* Waiting gangs in order of (rank, number).
  *
- * A ring of (number, gang) pairs, sorted. New gangs come at the end, a preempted one returns to its
- * old place, the scheduler takes from the front or near it: each moves only the shorter side.
- * Sizes: 1e5 and more waiting, moves of a few dozen. */
+ * A sorted list cut into blocks of up to 256: an insertion or a removal moves half a block,
+ * wherever it is, and the list is walked in order from any place. The rank says what the queue's
+ * order says (queue.h), the number, unique, who came first. Sizes: 1e5 and more. */
 #ifndef HEADROOM_MODELS_TRAINING_WAITING_H
 #define HEADROOM_MODELS_TRAINING_WAITING_H
 
@@ -11,26 +11,46 @@
 #include <stdint.h>
 
 struct waiting_item {
-    uint64_t number; /* unique */
+    uint64_t rank, number;
     uint32_t gang;
 };
 
-struct waiting {
-    struct waiting_item *ring; /* owned */
-    size_t capacity;           /* zero or a power of two */
-    size_t head, n;
+enum { WAITING_BLOCK = 256 };
+struct waiting_block {
+    size_t n;
+    struct waiting_item items[WAITING_BLOCK];
 };
 
-void waiting_fini(struct waiting *w); /* accepts a zeroed struct, which is the empty queue */
+struct waiting {
+    struct waiting_block **blocks; /* owned; none is empty */
+    size_t n_blocks, capacity;
+    size_t n; /* items */
+};
+
+/* A place in the list; {0, 0} is the first. Insertions and removals elsewhere make it invalid. */
+struct waiting_place {
+    size_t block, item;
+};
+
+void waiting_fini(struct waiting *w); /* accepts a zeroed struct, which is the empty list */
 
 /* Inserts in order; false when memory is out. */
-bool waiting_insert(struct waiting *w, uint64_t number, uint32_t gang);
+bool waiting_insert(struct waiting *w, uint64_t rank, uint64_t number, uint32_t gang);
 
-static inline uint32_t waiting_at(const struct waiting *w, size_t place)
+/* The item at a place, NULL at the end. A place just behind the last item of a block is that of the
+ * next block's first. */
+static inline const struct waiting_item *waiting_at(const struct waiting *w,
+                                                    struct waiting_place *at)
 {
-    return w->ring[(w->head + place) & (w->capacity - 1)].gang;
+    if (at->block < w->n_blocks && at->item == w->blocks[at->block]->n &&
+        at->block + 1 < w->n_blocks)
+        *at = (struct waiting_place){at->block + 1, 0};
+    if (at->block >= w->n_blocks || at->item >= w->blocks[at->block]->n)
+        return NULL;
+    return &w->blocks[at->block]->items[at->item];
 }
 
-void waiting_remove(struct waiting *w, size_t place);
+/* Removes the item at a place; what followed it is there then. */
+void waiting_remove(struct waiting *w, struct waiting_place *at);
 
 #endif

@@ -107,6 +107,7 @@ static void fill_queue(struct play *p, uint32_t q)
     p->queues[q].plan = (struct queue_plan){
         .name = queue_names[q],
         .backfill = c->backfill,
+        .backfill_depth = 100,
         .estimate_factor = 1,
         .checkpoint = {.interval_ns = c->interval_ns,
                        .stall_ns = c->stall_ns,

@@ -119,6 +119,7 @@ struct queue_plan kit_queue(const char *name, const struct job_trace *jobs, uint
         .name = name,
         .tenant = {.name = name, .pools = {{0, {.ceiling_gpus = fleet_gpus}}}, .n_pools = 1},
         .backfill = BACKFILL_NONE,
+        .backfill_depth = 100,
         .estimate = ESTIMATE_EXACT,
         .estimate_factor = 1,
         .checkpoint = {.rule = INTERVAL_FIXED,
@@ -191,6 +192,9 @@ static void random_queue(struct rng *r, struct arena *a, const struct plan *p, s
     *q = kit_queue(name, kit_jobs(a, seed, 40, 30, 300, fleet_gpus + 2), fleet_gpus);
     random_quota(r, &q->tenant.pools[0].quota, fleet_gpus, floors_left);
     q->backfill = (enum backfill_kind)pick(r, 0, BACKFILL_KINDS - 1);
+    q->order = (enum queue_order)pick(r, 0, QUEUE_ORDERS - 1);
+    q->age_ns = pick(r, 0, 2) * 100 * SIM_S;
+    q->half_life_ns = pick(r, 0, 2) * SIM_MIN;
     q->estimate = (enum estimate_kind)pick(r, 0, ESTIMATE_KINDS - 1);
     q->estimate_factor = 0.5 + 2 * rng_uniform(r);
     q->checkpoint.rule = (enum interval_rule)pick(r, 0, INTERVAL_RULES - 1);

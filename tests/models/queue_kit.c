@@ -115,6 +115,7 @@ struct queue_plan world_queue(const struct job_trace *jobs, uint32_t gpus)
         .name = "train",
         .tenant = {.name = "train", .pools = {{0, {.ceiling_gpus = gpus}}}, .n_pools = 1},
         .estimate_factor = 1,
+        .backfill_depth = 100,
         .placement = SHAPE_ANY,
         .jobs = jobs,
         .jobs_speed = 1,

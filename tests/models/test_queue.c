@@ -317,7 +317,8 @@ Test(queue, backlog_is_bounded_in_the_model)
     struct world w;
     world_open(&w, &plan);
     while (engine_step(w.engine, plan.end_ns))
-        cr_assert(w.training->behind.n <= 33 && w.training->gangs.n <= 64);
+        cr_assert(w.training->lanes[w.training->n_tenants].list.n <= 33 &&
+                  w.training->gangs.n <= 64);
     cr_assert_gt(training_totals(w.training)->backlog_done, 100);
     world_close(&w);
 }

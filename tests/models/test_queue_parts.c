@@ -1,11 +1,13 @@
-/* The parts of a training queue, each against something slow and obvious: the ring of waiting gangs
- * against a sorted array, the shapes that wait against a count, the reservation against a look at
+/* The parts of a training queue, each against something slow and obvious: the waiting gangs
+ * against a sorted array, what keeps them against a ledger of its own, usage that fades against a
+ * walk over its ticks, the reservation against a look at
  * every instant, the replay of a trace against the list of all its repetitions written out. */
 #include "models/training/backlog.h"
-#include "models/training/demand.h"
 #include "models/training/job_replay.h"
 #include "models/training/reservation.h"
+#include "models/training/shares.h"
 #include "models/training/waiting.h"
+#include "models/training/why.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -20,51 +22,198 @@ Test(queue_parts, waiting_equals_a_sorted_array)
     rng_init(&rng, 1, 0, "test", "waiting");
     struct waiting w = {0};
     enum { MAX = 3000 };
-    static uint64_t sorted[MAX];
+    static struct waiting_item sorted[MAX];
     size_t n = 0;
     uint64_t fresh = 0;
     for (int step = 0; step < 40000; step++) {
         uint64_t what = rng_below(&rng, 10);
-        if (what < 5 && n < MAX) { /* a new one at the end, or a gap filled somewhere */
-            uint64_t number = what < 3 || n == 0 ? (fresh += 4) : sorted[rng_below(&rng, n)] + 1;
+        if (what < 5 && n < MAX) { /* a new one at the end, or one somewhere */
+            uint64_t rank = what < 3 || n == 0 ? fresh++ / 40 : rng_below(&rng, fresh / 40 + 1);
+            const struct waiting_item item = {rank, 100000 - (uint64_t)step, (uint32_t)step};
             size_t at = 0;
-            while (at < n && sorted[at] < number)
+            while (at < n && (sorted[at].rank < rank ||
+                              (sorted[at].rank == rank && sorted[at].number < item.number)))
                 at++;
-            if (at < n && sorted[at] == number)
-                continue;
             memmove(&sorted[at + 1], &sorted[at], (n++ - at) * sizeof *sorted);
-            sorted[at] = number;
-            cr_assert(waiting_insert(&w, number, (uint32_t)number));
+            sorted[at] = item;
+            cr_assert(waiting_insert(&w, rank, item.number, item.gang));
         } else if (n > 0) {
             size_t at = what < 8 ? rng_below(&rng, n < 5 ? n : 5) : rng_below(&rng, n);
-            waiting_remove(&w, at);
+            struct waiting_place place = {0, 0};
+            for (size_t i = 0; i < at; i++, place.item++)
+                waiting_at(&w, &place);
+            cr_assert_eq(waiting_at(&w, &place)->gang, sorted[at].gang);
+            waiting_remove(&w, &place);
             memmove(&sorted[at], &sorted[at + 1], (--n - at) * sizeof *sorted);
+            const struct waiting_item *follows = waiting_at(&w, &place);
+            cr_assert(at == n ? !follows : follows->gang == sorted[at].gang);
         }
         cr_assert_eq(w.n, n);
-        for (size_t i = 0; i < n; i += step % 50 == 0 ? 1 : 97)
-            cr_assert_eq(waiting_at(&w, i), sorted[i]);
+        struct waiting_place place = {0, 0};
+        for (size_t i = 0; step % 100 == 0 && i < n; i++, place.item++)
+            cr_assert_eq(waiting_at(&w, &place)->gang, sorted[i].gang);
+        cr_assert(step % 100 != 0 || !waiting_at(&w, &place));
     }
     waiting_fini(&w);
     cr_assert_eq(w.n, 0);
 }
 
-/* ---- demand ---- */
+/* ---- why ---- */
 
-Test(queue_parts, demand_counts_shapes_in_order)
+/* Gangs of random classes that come and go while reasons change: each gets the time of its own wait
+ * by reason, as a record of every change gives it, and the parts add up to the wait. */
+Test(queue_parts, why_adds_up_each_wait)
 {
-    struct demand d = {0};
-    cr_assert(demand_add(&d, 4, 4) && demand_add(&d, 1, 100) && demand_add(&d, 1, 1));
-    cr_assert(demand_add(&d, 4, 4) && demand_add(&d, 2, 2));
-    const struct demand_shape want[] = {{1, 1, 1}, {1, 100, 1}, {2, 2, 1}, {4, 4, 2}};
-    cr_assert_eq(d.n, 4);
-    for (size_t i = 0; i < d.n; i++)
-        cr_assert(d.items[i].share == want[i].share && d.items[i].gpus == want[i].gpus &&
-                  d.items[i].n == want[i].n);
-    demand_remove(&d, 4, 4);
-    demand_remove(&d, 1, 1);
-    cr_assert_eq(d.items[3].n, 1);
-    cr_assert_eq(d.items[0].n, 0);
-    demand_fini(&d);
+    enum { GANGS = 60, CLASSES = 12, STEPS = 20000 };
+    struct rng rng;
+    rng_init(&rng, 2, 0, "test", "why");
+    struct why_table w = {0};
+    struct {
+        bool waits;
+        uint32_t class;
+        simtime_ns since, at[BLOCKS], want[BLOCKS];
+    } gangs[GANGS] = {0};
+    enum block_reason reasons[CLASSES] = {0};
+    simtime_ns now = 0;
+    for (int step = 0; step < STEPS; step++) {
+        simtime_ns dt = rng_below(&rng, 5);
+        for (int g = 0; g < GANGS; g++)
+            if (gangs[g].waits)
+                gangs[g].want[reasons[gangs[g].class]] += dt;
+        now += dt;
+        uint64_t g = rng_below(&rng, GANGS);
+        uint32_t size = 1 + (uint32_t)rng_below(&rng, 4), tenant = (uint32_t)rng_below(&rng, 3);
+        if (rng_below(&rng, 3) == 0) {
+            for (size_t c = 0; c < w.n; c++)
+                why_set(&w.items[c], reasons[c] = rng_below(&rng, BLOCKS), now);
+        } else if (!gangs[g].waits) {
+            gangs[g].waits = true;
+            gangs[g].since = now;
+            gangs[g].class = why_class_of(&w, tenant, size, size);
+            memset(gangs[g].want, 0, sizeof gangs[g].want);
+            why_begin(&w, gangs[g].class, now, gangs[g].at);
+        } else {
+            simtime_ns got[BLOCKS] = {0}, sum = 0;
+            why_end(&w, gangs[g].class, now, gangs[g].at, got);
+            for (int b = 0; b < BLOCKS; b++)
+                sum += got[b];
+            cr_assert_arr_eq(got, gangs[g].want, sizeof got);
+            cr_assert_eq(sum, now - gangs[g].since);
+            gangs[g].waits = false;
+        }
+    }
+    cr_assert_eq(w.n, CLASSES);
+    for (size_t i = 1; i < w.n; i++)
+        cr_assert_leq(w.items[w.order[i - 1]].share, w.items[w.order[i]].share);
+    why_fini(&w);
+}
+
+/* ---- shares ---- */
+
+/* Usage that fades at each tick, walked tick by tick. */
+Test(queue_parts, shares_fade_by_ticks)
+{
+    const simtime_ns half_lives[] = {0, SIM_HOUR, 7 * SIM_DAY, SIM_NEVER};
+    struct rng rng;
+    rng_init(&rng, 3, 0, "test", "shares");
+    for (int h = 0; h < 4; h++) {
+        struct shares s;
+        cr_assert_eq(shares_init(&s, 1, 2, half_lives[h]), HR_OK);
+        s.pool_gpus[0] = 100;
+        s.pool_gpus[1] = 10;
+        s.tenants[0].weight = 2;
+        double used[2] = {0}, gpus[2] = {0};
+        double factor = h == 1 || h == 2 ? exp2(-300 / sim_time_to_s(half_lives[h])) : 1;
+        simtime_ns now = 0;
+        for (int step = 0; step < 300; step++) {
+            for (simtime_ns until = now + rng_below(&rng, 40 * SIM_MIN); now < until;) {
+                simtime_ns tick = (now / SHARES_TICK + 1) * SHARES_TICK;
+                simtime_ns next = tick < until ? tick : until;
+                for (int p = 0; p < 2; p++) {
+                    used[p] += gpus[p] * sim_time_to_s(next - now);
+                    used[p] *= next == tick ? factor : 1;
+                }
+                now = next;
+            }
+            double a = (h ? used[0] : gpus[0]) / 100, b = (h ? used[1] : gpus[1]) / 10;
+            double want = (a > b ? a : b) / 2;
+            cr_assert_float_eq(shares_of(&s, 0, now), want, 1e-9 * want + 1e-12);
+            int p = (int)rng_below(&rng, 2);
+            double n = (double)rng_below(&rng, 9);
+            shares_change(&s, 0, (uint32_t)p, (int64_t)(n - gpus[p]), now);
+            gpus[p] = n;
+        }
+        shares_fini(&s);
+    }
+}
+
+/* The example of the dominant resource fairness paper (section 4.1): 9 CPUs and 18 GB; a task of A
+ * takes 1 CPU and 4 GB, one of B 3 CPUs and 1 GB. Serving the least dominant share gives A three
+ * tasks and B two. */
+Test(queue_parts, dominant_shares_divide_as_in_the_paper)
+{
+    const int64_t needs[2][2] = {{1, 4}, {3, 1}};
+    int64_t left[2] = {9, 18};
+    struct shares s;
+    cr_assert_eq(shares_init(&s, 2, 2, 0), HR_OK);
+    s.pool_gpus[0] = 9;
+    s.pool_gpus[1] = 18;
+    int tasks[2] = {0};
+    for (;;) {
+        int t = shares_of(&s, 1, 0) < shares_of(&s, 0, 0);
+        if (left[0] < needs[t][0] || left[1] < needs[t][1])
+            break;
+        for (uint32_t p = 0; p < 2; p++) {
+            left[p] -= needs[t][p];
+            shares_change(&s, (size_t)t, p, needs[t][p], 0);
+        }
+        tasks[t]++;
+    }
+    cr_assert(tasks[0] == 3 && tasks[1] == 2, "%d and %d", tasks[0], tasks[1]);
+    shares_fini(&s);
+}
+
+/* ---- the profile of conservative backfill ---- */
+
+/* Against a look at every instant of a small horizon. */
+Test(queue_parts, a_profile_finds_the_earliest_slot)
+{
+    enum { HORIZON = 200, N = 12 };
+    struct rng rng;
+    rng_init(&rng, 4, 0, "test", "profile");
+    struct profile p = {0};
+    for (int round = 0; round < 2000; round++) {
+        struct expected_ends ends = {0};
+        int64_t free[HORIZON], now = 5, have = (int64_t)rng_below(&rng, 6);
+        for (int t = 0; t < HORIZON; t++)
+            free[t] = have;
+        for (int i = 0; i < N; i++) {
+            struct expected_end e = {rng_below(&rng, 100), (uint32_t)i,
+                                     1 + (uint32_t)rng_below(&rng, 4)};
+            cr_assert(expected_ends_add(&ends, e));
+            for (int64_t t = (int64_t)e.at > now ? (int64_t)e.at : now + 1; t < HORIZON; t++)
+                free[t] += e.gpus;
+        }
+        cr_assert(profile_make(&p, &ends, 5, (uint64_t)have, (uint64_t)have, 8));
+        for (int i = 0; i < 8; i++) {
+            int64_t gpus = 1 + (int64_t)rng_below(&rng, 12),
+                    length = 1 + (int64_t)rng_below(&rng, 60);
+            int64_t from = now + (int64_t)rng_below(&rng, 3), at = from;
+            for (int64_t t = from; t < at + length && t < HORIZON; t++)
+                if (free[t] < gpus)
+                    at = t + 1;
+            simtime_ns got =
+                profile_earliest(&p, (simtime_ns)from, (uint64_t)gpus, (simtime_ns)length);
+            if (at + length >= HORIZON)
+                continue; /* beyond what the slow look sees */
+            cr_assert_eq(got, (simtime_ns)at, "round %d: %ld, not %ld", round, (long)got, (long)at);
+            profile_take(&p, got, (simtime_ns)length, (uint64_t)gpus);
+            for (int64_t t = at; t < at + length; t++)
+                free[t] -= gpus;
+        }
+        expected_ends_fini(&ends);
+    }
+    profile_fini(&p);
 }
 
 /* ---- reservation ---- */

@@ -1,0 +1,247 @@
+/* What may start behind a blocked head.
+ *
+ *   none          nothing
+ *   best-effort   whatever fits, in order (Kueue: BestEffortFIFO)
+ *   easy          the head gets a reservation at the earliest time at which enough GPUs will be
+ * free by the estimates of the running gangs; another starts if it ends by then or uses only GPUs
+ * that the head leaves (D. Lifka, JSSPP 1995) conservative  every job looked at gets a reservation,
+ * and one starts if its reservation is now (A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001)
+ *
+ * Up to backfill_depth jobs that do not start are looked at, and BACKLOG_DEPTH gangs of the
+ * backlog, which holds at most so many that have never started: the next is drawn when one has.
+ * Reservations count the GPUs of the head's pool; whether a gang fits by shape the fleet decides
+ * when it starts, and in another pool a job may start as it likes. Only the ends of the queue's own
+ * gangs are foreseen. A look that started nothing is not repeated before something has changed. */
+#include "models/training/queue_internal.h"
+
+#include "sim/vec.h"
+
+#include <string.h>
+
+enum { BACKLOG_DEPTH = 32 };
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* GPUs that the gang's tenant could take now, by count. */
+static uint64_t available(const struct training *t, uint32_t g, uint32_t pool)
+{
+    const struct fleet *f = t->pools[pool].fleet;
+    uint32_t claimant = gang_claimant(t, g);
+    uint64_t left = above(fleet_quota(f, claimant)->ceiling_gpus, fleet_usage(f, claimant));
+    return smaller(fleet_free_gpus(f), left);
+}
+
+/* The same once the teardowns and scrubs that are under way are over. */
+static uint64_t available_soon(const struct training *t, uint32_t g, uint32_t pool)
+{
+    const struct fleet *f = t->pools[pool].fleet;
+    uint32_t claimant = gang_claimant(t, g);
+    uint64_t free = (uint64_t)fleet_free_gpus(f) + fleet_coming_gpus(f);
+    uint64_t usage =
+        fleet_usage(f, claimant) - ledger_shares(t->pools[pool].ledger, claimant + 1, GPU_DRAINING);
+    return smaller(free, above(fleet_quota(f, claimant)->ceiling_gpus, usage));
+}
+
+/* ---- walking on behind the head ---- */
+
+/* How many more jobs and backlog gangs may be looked at without starting. */
+struct looks {
+    uint32_t jobs, backlog;
+};
+
+/* The next gang to look at; false when there is none or it has been enough. */
+static bool next(struct walk *w, struct looks *left, uint32_t *g)
+{
+    while (w->n > 0) {
+        bool backlog = w->heap[0] == w->t->n_tenants;
+        if (*(backlog ? &left->backlog : &left->jobs) == 0)
+            walk_bar(w); /* before it would draw one; another lane may still have its look */
+        else if (!walk_top(w, g))
+            return false;
+        else if (w->t->gangs.items[*g].row.backlog == backlog) {
+            --*(backlog ? &left->backlog : &left->jobs);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A look that ended in a start does not count. */
+static void unlook(struct looks *left, bool backlog)
+{
+    ++*(backlog ? &left->backlog : &left->jobs);
+}
+
+/* Starts a gang in the first of its tenant's pools that has free GPUs and that may() allows. */
+typedef bool may_fn(void *self, const struct walk *w, uint32_t g, uint32_t pool);
+
+static bool start(struct walk *w, struct looks *left, uint32_t g, may_fn *may, void *self,
+                  uint32_t *pool)
+{
+    const struct tenant_plan *tenant = w->t->tenants[w->t->gangs.items[g].tenant].plan;
+    bool backlog = w->t->gangs.items[g].row.backlog;
+    uint32_t gpus = w->t->gangs.items[g].row.gpus;
+    for (uint32_t i = 0; i < tenant->n_pools; i++) {
+        *pool = tenant->pools[i].pool;
+        if (gpus > available(w->t, g, *pool) || !may(self, w, g, *pool))
+            continue;
+        if (pass_acquire(w, g, *pool) == GRANT_OK) {
+            unlook(left, backlog);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nothing more can start: no free GPUs, or the one tenant may hold no more. */
+static bool nothing_free(const struct training *t, uint32_t head)
+{
+    for (uint32_t i = 0; i < t->n_pools; i++) {
+        bool mine = t->n_tenants == 1;
+        uint64_t free = mine ? available(t, head, i) : fleet_free_gpus(t->pools[i].fleet);
+        if (free > 0)
+            return false;
+    }
+    return true;
+}
+
+/* ---- best effort ---- */
+
+static bool may_always(void *self, const struct walk *w, uint32_t g, uint32_t pool)
+{
+    (void)self, (void)w, (void)g, (void)pool;
+    return true;
+}
+
+static void best_effort(struct walk *w, struct looks *left, uint32_t head)
+{
+    uint32_t g, pool;
+    while (!nothing_free(w->t, head) && next(w, left, &g))
+        if (!start(w, left, g, may_always, NULL, &pool))
+            walk_skip(w);
+}
+
+/* ---- EASY ---- */
+
+struct easy {
+    uint32_t pool; /* of the head */
+    struct reservation head;
+    bool in_time; /* the last gang asked for ends by the reservation */
+};
+
+static bool may_easily(void *self, const struct walk *w, uint32_t g, uint32_t pool)
+{
+    struct easy *e = self;
+    if (pool != e->pool)
+        return true;
+    e->in_time = sim_time_add(w->now, gang_estimate(w->t, g)) <= e->head.at;
+    return e->in_time || w->t->gangs.items[g].row.gpus <= e->head.extra;
+}
+
+static void easy(struct walk *w, struct looks *left, uint32_t head, uint32_t pool)
+{
+    struct training *t = w->t;
+    uint32_t g, in;
+    struct easy e = {.pool = pool};
+    e.head = reservation_make(&t->ends[pool], w->now, available(t, head, pool),
+                              available_soon(t, head, pool), t->gangs.items[head].row.gpus);
+    while (!nothing_free(t, head) && next(w, left, &g)) {
+        uint32_t gpus = t->gangs.items[g].row.gpus;
+        if (!start(w, left, g, may_easily, &e, &in))
+            walk_skip(w);
+        else if (in == pool && !e.in_time)
+            e.head.extra -= gpus;
+    }
+}
+
+/* ---- conservative ---- */
+
+static bool may_now(void *self, const struct walk *w, uint32_t g, uint32_t pool)
+{
+    struct profile *p = self;
+    if (pool != p->pool)
+        return true;
+    simtime_ns length = gang_estimate(w->t, g);
+    return profile_earliest(p, w->now, w->t->gangs.items[g].row.gpus, length) == w->now;
+}
+
+/* What a job that does not start now keeps for itself. */
+static void reserve(struct profile *p, const struct walk *w, uint32_t g)
+{
+    uint32_t gpus = w->t->gangs.items[g].row.gpus;
+    simtime_ns length = gang_estimate(w->t, g);
+    simtime_ns at = profile_earliest(p, w->now, gpus, length);
+    if (at == w->now) /* enough by count, wrongly placed: at the next change */
+        at = profile_earliest(p, w->now + 1, gpus, length);
+    if (at != SIM_NEVER)
+        profile_take(p, at, length, gpus);
+}
+
+static void conservative(struct walk *w, struct looks *left, uint32_t head, uint32_t pool)
+{
+    struct training *t = w->t;
+    struct profile *p = &t->profile;
+    uint32_t g, in;
+    if (!profile_make(p, &t->ends[pool], w->now, available(t, head, pool),
+                      available_soon(t, head, pool), left->jobs + left->backlog)) {
+        training_fail(t, HR_NOMEM);
+        return;
+    }
+    p->pool = pool;
+    reserve(p, w, head);
+    while (!nothing_free(t, head) && next(w, left, &g)) {
+        uint32_t gpus = t->gangs.items[g].row.gpus;
+        simtime_ns length = gang_estimate(t, g);
+        bool here = tenant_pool(t, t->gangs.items[g].tenant) == pool;
+        if (start(w, left, g, may_now, p, &in)) {
+            if (in == pool)
+                profile_take(p, w->now, length, gpus);
+            continue;
+        }
+        if (here)
+            reserve(p, w, g);
+        walk_skip(w);
+    }
+}
+
+/* ---- the choice ---- */
+
+static uint64_t version(const struct training *t)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < t->n_pools; i++)
+        sum += fleet_version(t->pools[i].fleet);
+    return sum;
+}
+
+void backfill_run(struct walk *w, uint32_t head, uint32_t pool)
+{
+    struct training *t = w->t;
+    struct looks left = {t->plan->backfill_depth, BACKLOG_DEPTH};
+    if (t->blocked.known && t->blocked.version == version(t))
+        return;
+    if (t->plan->backfill != BACKFILL_NONE)
+        walk_skip(w); /* the head itself */
+    switch (t->plan->backfill) {
+    case BACKFILL_BEST_EFFORT:
+        best_effort(w, &left, head);
+        break;
+    case BACKFILL_EASY:
+        easy(w, &left, head, pool);
+        break;
+    case BACKFILL_CONSERVATIVE:
+        conservative(w, &left, head, pool);
+        break;
+    default:
+        break;
+    }
+    t->blocked = (struct blocked){true, version(t)};
+}

@@ -1,0 +1,93 @@
+/* Why gangs wait: classes and their time by reason. */
+#include "models/training/why.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_ENTRY(code, name, doc) name,
+const char *const block_names[BLOCKS] = {BLOCK_LIST(NAME_ENTRY)};
+#undef NAME_ENTRY
+#define DOC_ENTRY(code, name, doc) doc,
+const char *const block_docs[BLOCKS] = {BLOCK_LIST(DOC_ENTRY)};
+#undef DOC_ENTRY
+
+void why_fini(struct why_table *w)
+{
+    free(w->items);
+    free(w->order);
+    *w = (struct why_table){0};
+}
+
+static bool grow(struct why_table *w)
+{
+    if (w->n < w->capacity)
+        return true;
+    size_t capacity = w->capacity ? 2 * w->capacity : 16;
+    struct why_class *items = realloc(w->items, capacity * sizeof *items);
+    if (items)
+        w->items = items;
+    uint32_t *order = realloc(w->order, capacity * sizeof *order);
+    if (order)
+        w->order = order;
+    if (!items || !order)
+        return false;
+    w->capacity = capacity;
+    return true;
+}
+
+static int compare(const struct why_class *c, uint32_t tenant, uint32_t share, uint32_t gpus)
+{
+    if (c->share != share)
+        return c->share < share ? -1 : 1;
+    if (c->gpus != gpus)
+        return c->gpus < gpus ? -1 : 1;
+    return c->tenant < tenant ? -1 : c->tenant > tenant;
+}
+
+uint32_t why_class_of(struct why_table *w, uint32_t tenant, uint32_t share, uint32_t gpus)
+{
+    size_t low = 0, high = w->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int c = compare(&w->items[w->order[middle]], tenant, share, gpus);
+        if (c == 0)
+            return w->order[middle];
+        if (c < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!grow(w))
+        return UINT32_MAX;
+    uint32_t number = (uint32_t)w->n++;
+    memmove(&w->order[low + 1], &w->order[low], (number - low) * sizeof *w->order);
+    w->order[low] = number;
+    w->items[number] = (struct why_class){.tenant = tenant, .share = share, .gpus = gpus};
+    return number;
+}
+
+void why_set(struct why_class *c, enum block_reason reason, simtime_ns now)
+{
+    if (c->n > 0)
+        c->total_ns[c->reason] += now - c->since_ns;
+    c->since_ns = now;
+    c->reason = reason;
+}
+
+void why_begin(struct why_table *w, uint32_t class, simtime_ns now, simtime_ns at[BLOCKS])
+{
+    struct why_class *c = &w->items[class];
+    why_set(c, c->reason, now);
+    c->n++;
+    memcpy(at, c->total_ns, sizeof c->total_ns);
+}
+
+void why_end(struct why_table *w, uint32_t class, simtime_ns now, const simtime_ns at[BLOCKS],
+             simtime_ns blocked[BLOCKS])
+{
+    struct why_class *c = &w->items[class];
+    why_set(c, c->reason, now);
+    c->n--;
+    for (int b = 0; b < BLOCKS; b++)
+        blocked[b] += c->total_ns[b] - at[b];
+}
