@@ -11,7 +11,9 @@
  *
  * Pass. Queues in order of their first tenant's priority, highest first, then number. A queue tries
  * its waiting jobs in its order; one that does not start, neither from free GPUs nor by reclaim, is
- * the blocked head: see enum backfill_kind for what may start behind it.
+ * the blocked head: see enum backfill_kind for what may start behind it. Where a queue has several
+ * tenants, one that only quota refuses blocks nobody: its tenant is passed over (without backfill),
+ * or it alone (with).
  *
  * Start. A tenant may have g GPUs more while usage + g <= ceiling (usage: held, assembling,
  * draining), taking no free GPU that another tenant's unlent floor needs: of F free GPUs F - sum of
@@ -22,19 +24,19 @@
  * lowest node.
  *
  * Reclaim. While usage + g <= floor by reclaim_within_cohort, beyond it by borrow_within_cohort:
- * from preemptible leases of tenants above their floor (and of lower priority), tested before each
- * eviction. Victims: greedily in the order of the rule until there is enough, then walked back and
- * the unnecessary ones dropped; one victim that suffices alone is a set, too (but not by
- * lowest-priority); the cheapest set wins. Within one node only what is on the node counts, and the
- * nodes compete. least-work-lost      order: loss, lease; cost: loss, then GPUs beyond the need
- *   least-over-reclaim   order: GPUs, loss, lease; cost: GPUs beyond the need, then loss
- *   youngest             order: latest start, lease; cost: latest oldest start, then GPUs beyond
- *   lowest-priority      order: priority, latest start, lease; cost: highest priority in it, then
- *                        latest oldest start
- * The first two look for the cheapest set of all where one rule of greedy choice does not give it;
- * they have one right answer where all gangs are of one size and within a node.
- * Ties: the set with the lowest lease, the lowest node. Where free and coming GPUs suffice nobody
- * is evicted. What comes clean goes to the oldest start that waits for it on that node.
+ * from preemptible leases of tenants above their floor (and, by the priority of leases, their
+ * claimant's and their job's, lower), tested before each eviction. Victims: greedily in the order
+ * of the rule until there is enough, then walked back and the unnecessary ones dropped; one victim
+ * that suffices alone is a set, too (but not by lowest-priority); the cheapest set wins. Within one
+ * node only what is on the node counts, and the nodes compete. least-work-lost      order: loss,
+ * lease; cost: loss, then GPUs beyond the need least-over-reclaim   order: GPUs, loss, lease; cost:
+ * GPUs beyond the need, then loss youngest             order: latest start, lease; cost: latest
+ * oldest start, then GPUs beyond lowest-priority      order: priority, latest start, lease; cost:
+ * highest priority in it, then latest oldest start The first two look for the cheapest set of all
+ * where one rule of greedy choice does not give it; they have one right answer where all gangs are
+ * of one size and within a node. Ties: the set with the lowest lease, the lowest node. Where free
+ * and coming GPUs suffice nobody is evicted. What comes clean goes to the oldest start that waits
+ * for it on that node.
  *
  * Eviction. With save on notice and a save that fits the grace the job stops after the save and
  * keeps its work; else it takes the whole grace and loses what it did since its last complete save.

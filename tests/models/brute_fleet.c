@@ -203,6 +203,14 @@ static size_t new_lease(struct brute *b, size_t job)
     return b->n_leases++;
 }
 
+bool only_quota_refuses(const struct brute *b, size_t job)
+{
+    const struct brute_job *j = &b->c->jobs[job];
+    bool quota = within_ceiling(b, j) && (int)j->gpus <= may_take_free(b, j->tenant) &&
+                 (int)j->gpus <= may_have(b, j->tenant);
+    return !quota && j->gpus <= free_in_all(b);
+}
+
 bool acquire(struct brute *b, size_t job)
 {
     const struct brute_job *j = &b->c->jobs[job];
@@ -237,9 +245,14 @@ struct chooser {
     int clean;     /* free GPUs it would use, where it is looked for now */
 };
 
+static int32_t job_priority(const struct brute *b, const struct brute_job *job)
+{
+    return quota_of(b, job->tenant)->priority + job->priority;
+}
+
 static int32_t priority_of(const struct brute *b, size_t lease)
 {
-    return quota_of(b, b->leases[lease].tenant)->priority;
+    return job_priority(b, &b->c->jobs[b->leases[lease].job]);
 }
 
 static bool may_evict(const struct chooser *ch, size_t lease, const struct set *before)
@@ -252,8 +265,7 @@ static bool may_evict(const struct chooser *ch, size_t lease, const struct set *
     if (tenant == ch->job->tenant || stands <= quota_of(b, tenant)->floor_gpus ||
         !b->c->jobs[b->leases[lease].job].preemptible)
         return false;
-    return ch->from == COHORT_ANY ||
-           quota_of(b, tenant)->priority < quota_of(b, ch->job->tenant)->priority;
+    return ch->from == COHORT_ANY || priority_of(b, lease) < job_priority(b, ch->job);
 }
 
 /* On a node, or, with BRUTE_NODES, in all. */

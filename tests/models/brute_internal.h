@@ -61,6 +61,9 @@ uint32_t draining(const struct brute *b, uint32_t tenant);
 bool never_fits(const struct brute *b, const struct brute_job *j);
 bool within_ceiling(const struct brute *b, const struct brute_job *j);
 
+/* There are enough free GPUs for a job, and its tenant may not have them. */
+bool only_quota_refuses(const struct brute *b, size_t job);
+
 /* Starts a job from free GPUs; assembles its start by reclaim. */
 bool acquire(struct brute *b, size_t job);
 bool reclaim(struct brute *b, size_t job);

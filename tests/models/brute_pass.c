@@ -69,10 +69,10 @@ static simtime_ns shadow(const struct brute *b, size_t head, uint32_t *extra)
 
 static void easy(struct brute *b, uint32_t queue, size_t head)
 {
-    uint32_t extra, tenant = b->c->jobs[head].tenant;
+    uint32_t extra;
     simtime_ns at = shadow(b, head, &extra);
     for (size_t j = next_waiting(b, queue, head); j != BRUTE_JOBS; j = next_waiting(b, queue, j)) {
-        uint32_t gpus = b->c->jobs[j].gpus;
+        uint32_t gpus = b->c->jobs[j].gpus, tenant = b->c->jobs[j].tenant;
         bool in_time = b->now + segment_length(b, j) <= at;
         if (gpus > available(b, tenant) || !(in_time || gpus <= extra) || !acquire(b, j))
             continue;
@@ -83,14 +83,42 @@ static void easy(struct brute *b, uint32_t queue, size_t head)
 
 /* ---- the pass ---- */
 
+static bool one_tenant(const struct brute *b, uint32_t queue)
+{
+    uint32_t n = 0;
+    for (uint32_t t = 0; t < b->c->n_tenants; t++)
+        n += b->c->tenants[t].queue == queue;
+    return n == 1;
+}
+
+/* The next job whose tenant has not been passed over. */
+static size_t next_candidate(const struct brute *b, uint32_t queue, size_t after,
+                             const bool passed_over[BRUTE_TENANTS])
+{
+    size_t j = after;
+    do
+        j = next_waiting(b, queue, j);
+    while (j != BRUTE_JOBS && passed_over[b->c->jobs[j].tenant]);
+    return j;
+}
+
 static void pass_of(struct brute *b, uint32_t queue)
 {
+    bool passed_over[BRUTE_TENANTS] = {false};
+    size_t after = BRUTE_JOBS; /* nothing before it is a candidate any more */
     for (;;) {
-        size_t head = next_waiting(b, queue, BRUTE_JOBS);
+        size_t head = next_candidate(b, queue, after, passed_over);
         if (head == BRUTE_JOBS)
             return;
         if (acquire(b, head) || reclaim(b, head))
             continue;
+        if (only_quota_refuses(b, head) && !one_tenant(b, queue)) {
+            if (b->c->backfill == BACKFILL_NONE)
+                passed_over[b->c->jobs[head].tenant] = true;
+            else
+                after = head;
+            continue;
+        }
         if (b->c->backfill == BACKFILL_EASY)
             easy(b, queue, head);
         return;
