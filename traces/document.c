@@ -14,6 +14,8 @@ enum { LINE_MAX_SHOWN = 4096 };
 
 /* --- places in text that is known to be JSON --------------------------------------------- */
 
+/* Nothing here goes past the NUL at the end, should json-c ever take for JSON what is none. */
+
 static const char *skip_blanks(const char *p)
 {
     return p + strspn(p, " \t\r\n");
@@ -21,9 +23,9 @@ static const char *skip_blanks(const char *p)
 
 static const char *skip_string(const char *p)
 {
-    for (p++; *p != '"'; p++)
-        p += *p == '\\';
-    return p + 1;
+    for (p++; *p != '"' && *p != '\0'; p++)
+        p += *p == '\\' && p[1] != '\0';
+    return p + (*p == '"');
 }
 
 static const char *skip_value(const char *p)
@@ -32,6 +34,8 @@ static const char *skip_value(const char *p)
     if (*p != '"' && *p != '{' && *p != '[')
         return p + strcspn(p, ",]} \t\r\n");
     do {
+        if (*p == '\0')
+            break;
         if (*p == '"') {
             p = skip_string(p);
             continue;
@@ -47,11 +51,12 @@ static const char *skip_value(const char *p)
  * written with escapes. */
 static const char *find_member(const char *object, const char *key)
 {
-    const char *found = object, *p = skip_blanks(object + 1);
+    const char *found = object, *p = skip_blanks(object + (*object == '{'));
     size_t n = strlen(key);
     while (*p == '"') {
         const char *name = p + 1, *end = skip_string(p);
-        p = skip_blanks(skip_blanks(end) + 1);
+        p = skip_blanks(end);
+        p = skip_blanks(p + (*p == ':'));
         if ((size_t)(end - name) == n + 1 && memcmp(name, key, n) == 0)
             found = p;
         p = skip_blanks(skip_value(p));
