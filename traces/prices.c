@@ -226,6 +226,15 @@ static void measure(const struct price_trace *trace, struct trace_price_facts *f
     f->mean = trace->span_ns > 0 ? sum / (double)trace->span_ns : f->min;
 }
 
+/* The column of headroom's own format is of a GPU; any other may be of a node. */
+static double gpus_of_a_price(const struct trace_spec *spec)
+{
+    bool of_gpu = spec->format->layout != TRACE_JSON;
+    for (size_t i = 0; i < spec->n_maps; i++)
+        of_gpu = of_gpu && !(spec->maps[i].field == TRACE_PRICE && spec->maps[i].column != NULL);
+    return of_gpu || spec->gpus_per_node == 0 ? 1 : spec->gpus_per_node;
+}
+
 static enum hr_err make_trace(struct state *s, struct price_trace *out, struct trace_report *report)
 {
     size_t n = s->rows.n;
@@ -239,7 +248,7 @@ static enum hr_err make_trace(struct state *s, struct price_trace *out, struct t
     if (out->rows == NULL)
         return HR_NOMEM;
     uint64_t first = report->calendar ? 0 : (uint64_t)report->first_ns;
-    double gpus = s->spec->gpus_per_node > 0 ? s->spec->gpus_per_node : 1;
+    double gpus = gpus_of_a_price(s->spec);
     for (size_t i = 0; i < s->order.n; i++) {
         const struct order_key *key = &s->order.items[i];
         size_t row = s->newest_first ? n - 1 - key->row : key->row;
@@ -261,8 +270,6 @@ static enum hr_err check_spec(const struct trace_spec *spec, struct diags *diags
     bool json = spec->format->layout == TRACE_JSON;
     if (json && spec->gpus_per_node == 0)
         why = "these prices are of an instance: say how many GPUs it has";
-    if (!json && spec->gpus_per_node > 0 && spec->n_maps == 0)
-        why = "these prices are of a GPU already: the GPUs of a node do not matter";
     if (!json && spec->series != NULL)
         why = "this format has no series to choose from";
     if (spec->format->yields != TRACE_PRICES)

@@ -170,7 +170,8 @@ struct trace_spec {
     simtime_ns from_ns, until_ns; /* keep only records in [from, until) after the first row of the
                                      file; until 0: no bound */
     uint32_t nodes;               /* supply: how many there are; 0: those of the file */
-    uint32_t gpus_per_node;       /* prices of an instance: its GPUs; 0: prices are of a GPU */
+    uint32_t gpus_per_node;       /* its GPUs, where a price is of an instance: in aws-spot-price,
+                                     and in a mapped column */
     const char *series;           /* prices: which of several in the file, by its name */
     struct diag_place place;      /* where the user wrote this, for what is wrong with the spec */
     const char *source;           /* that line, or NULL */
