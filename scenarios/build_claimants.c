@@ -302,8 +302,12 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
                   sim_time_to_s(trace->list.span_ns) / 3600);
     *out = (struct queue_plan){
         .name = name,
+        .order = (enum queue_order)t->order,
+        .age_ns = isnan(t->age_s) ? SIM_NEVER : sim_time_from_s(t->age_s),
+        .half_life_ns =
+            t->half_life.word != FIELD_NO_WORD ? SIM_NEVER : sim_time_from_s(t->half_life.number),
         .backfill = (enum backfill_kind)t->backfill,
-        .backfill_depth = 100,
+        .backfill_depth = (uint32_t)t->backfill_depth,
         .estimate = factor ? ESTIMATE_FACTOR : (enum estimate_kind)t->estimate.word,
         .estimate_factor = factor ? t->estimate.number : 1,
         .checkpoint = build_checkpoint(&t->checkpoint),

@@ -1,4 +1,5 @@
 /* Checks of traces, traffic and training queues. */
+#include "models/training/queue.h"
 #include "scenarios/check.h"
 #include "scenarios/moment.h"
 #include "scenarios/tenants.h"
@@ -203,6 +204,18 @@ static void check_gangs(const struct check *c, const struct backlog_spec *b)
                       (unsigned long long)gangs[i].gpus, (unsigned long long)c->fleet_gpus);
 }
 
+/* Keys that would change nothing. */
+static void check_order(const struct check *c, const struct training_spec *t)
+{
+    if (node_get(t->at, "age") && t->order != ORDER_PRIORITY)
+        check_say(c, DIAG_ERROR, t->at, "age", NULL, "age is for `order: priority`");
+    if (node_get(t->at, "half_life") && t->order != ORDER_FAIR_SHARE)
+        check_say(c, DIAG_ERROR, t->at, "half_life", NULL, "half_life is for `order: fair-share`");
+    if (node_get(t->at, "backfill_depth") && t->backfill == BACKFILL_NONE)
+        check_say(c, DIAG_ERROR, t->at, "backfill_depth", NULL,
+                  "backfill_depth changes nothing with `backfill: none`");
+}
+
 void check_training(const struct check *c, const struct training_spec *t)
 {
     check_pools(c, t->at, &t->pools);
@@ -211,6 +224,7 @@ void check_training(const struct check *c, const struct training_spec *t)
                   "a queue needs jobs, drawn jobs, a backlog, or several of these");
     check_drawn(c, &t->drawn);
     tenants_check(c, t);
+    check_order(c, t);
     if (t->jobs.at)
         check_trace(c, &t->jobs.trace, true);
     check_gangs(c, &t->backlog);

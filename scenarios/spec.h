@@ -393,6 +393,10 @@ struct tenant_spec {
 struct training_spec {
     const void *at;
     struct field_list tenants; /* of struct tenant_spec; sole entry "": from-trace */
+    int order;
+    double age_s;
+    struct field_either half_life; /* word 0: never */
+    uint64_t backfill_depth;
     struct jobs_spec jobs;
     struct drawn_spec drawn;
     struct backlog_spec backlog;

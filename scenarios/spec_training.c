@@ -93,6 +93,8 @@ static const struct field_table tenant = SPEC_OF(
     "the tenants of a queue share its quota",
     .brief = "match");
 
+static const char *const never[] = {"never"};
+
 #define TRAINING struct training_spec
 static const struct field training_rows[] = {
     SPEC_TABLE(TRAINING, jobs, "jobs", "Recorded jobs", &jobs),
@@ -103,9 +105,23 @@ static const struct field training_rows[] = {
     SPEC_ROW(TRAINING, tenants, "tenants", FIELD_MAP,
              "Tenants by name, or `from-trace`: one for each that the jobs name", .table = &tenant,
              .max = 256, .sole = ""),
+    SPEC_WORD(TRAINING, order, "order",
+              "Which job is next: the earliest submitted, the highest priority, the shortest by "
+              "its estimate, or one of the tenant that has used least for its weight",
+              queue_order_names, QUEUE_ORDERS, .fallback = "fifo"),
+    SPEC_TIME(TRAINING, age_s, "age",
+              "order priority: waiting that is worth one level; without it none is", .above = true),
+    SPEC_ROW(TRAINING, half_life, "half_life", FIELD_EITHER,
+             "order fair-share: in which past usage loses half its weight; 0s: only what is held "
+             "at present counts",
+             .words = never, .n_words = 1, .unit = UNIT_TIME, .fallback = "0s"),
     SPEC_WORD(TRAINING, backfill, "backfill",
-              "Whether later gangs may pass the head of the queue when they do not delay it",
+              "What may pass a head that lacks room: nothing (strict); what does not delay it; "
+              "what delays no job before; whatever fits",
               backfill_kind_names, BACKFILL_KINDS, .fallback = "easy"),
+    SPEC_ROW(TRAINING, backfill_depth, "backfill_depth", FIELD_WHOLE,
+             "Jobs looked at behind such a head in one pass (Slurm: default_queue_depth)",
+             .max = 1e6, .fallback = "100"),
     SPEC_ROW(TRAINING, estimate, "estimate", FIELD_EITHER,
              "Run times that backfill counts on: the true ones, the limits asked for, or the true "
              "ones times a factor",

@@ -1,4 +1,4 @@
-/* Tenants of a queue: from the language to claimants, cohorts and quotas. */
+/* Tenants and orders of a queue: from the language to claimants, cohorts and quotas. */
 #include "kit.h"
 
 #include <criterion/criterion.h>
@@ -57,6 +57,50 @@ static void holds(const struct queue_plan *q, size_t i, uint32_t floor, uint32_t
     cr_expect_eq(t->ceiling_gpus, ceiling, "%zu: ceiling %u", i, t->ceiling_gpus);
     cr_expect_eq(t->lend_gpus, lend, "%zu: lend %u", i, t->lend_gpus);
     cr_expect_eq(t->cohort, cohort, "%zu: cohort %u", i, t->cohort);
+}
+
+/* ---- orders ---- */
+
+Test(tenants, order_and_backfill)
+{
+    struct scenario *s;
+    struct plan p = plan_with("order: fifo", "shared:", &s);
+    cr_assert_eq(p.queues[0].order, ORDER_FIFO);
+    cr_assert_eq(p.queues[0].backfill, BACKFILL_EASY);
+    cr_assert_eq(p.queues[0].backfill_depth, 100);
+    cr_assert_eq(p.queues[0].age_ns, SIM_NEVER);
+    cr_assert_eq(queue_tenants(&p.queues[0]), 1);
+    cr_assert_str_eq(p.queues[0].tenant.name, "research");
+    scenario_free(s);
+    p = plan_with("order: priority\n    age: 2h\n    backfill: best-effort\n    backfill_depth: 7",
+                  "shared:", &s);
+    cr_assert_eq(p.queues[0].order, ORDER_PRIORITY);
+    cr_assert_eq(p.queues[0].age_ns, 2 * SIM_HOUR);
+    cr_assert_eq(p.queues[0].backfill, BACKFILL_BEST_EFFORT);
+    cr_assert_eq(p.queues[0].backfill_depth, 7);
+    scenario_free(s);
+    p = plan_with("order: shortest\n    backfill: conservative", "shared:", &s);
+    cr_assert_eq(p.queues[0].order, ORDER_SHORTEST);
+    cr_assert_eq(p.queues[0].backfill, BACKFILL_CONSERVATIVE);
+    scenario_free(s);
+}
+
+Test(tenants, half_life)
+{
+    static const struct {
+        const char *keys;
+        simtime_ns expected;
+    } cases[] = {{"order: fair-share", 0},
+                 {"order: fair-share\n    half_life: 0s", 0},
+                 {"order: fair-share\n    half_life: 7d", 7 * SIM_DAY},
+                 {"order: fair-share\n    half_life: never", SIM_NEVER}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scenario *s;
+        struct plan p = plan_with(cases[i].keys, "shared:", &s);
+        cr_expect_eq(p.queues[0].order, ORDER_FAIR_SHARE);
+        cr_expect_eq(p.queues[0].half_life_ns, cases[i].expected, "%s", cases[i].keys);
+        scenario_free(s);
+    }
 }
 
 /* ---- who ---- */
