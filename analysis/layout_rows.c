@@ -33,17 +33,17 @@ struct column {
     {                                                                                              \
         name, KIND_##kind, offsetof(struct job_row, member), long_name                             \
     }
+#define BLOCKED(code, name, doc)                                                                   \
+    JOB("blocked_" name "_s", TIME, blocked_ns[BLOCK_##code], "of the waiting: " doc),
 static const struct column job_columns[] = {
-    JOB("number", U64, number, "order of submission"),
-    JOB("id", TEXT, id, "name in the trace"),
+    JOB("number", U64, number, "order of submission"), JOB("id", TEXT, id, "name in the trace"),
     JOB("queue", QUEUE, queue, "training queue"),
     JOB("tenant", CLAIMANT, claimant, "tenant of the queue"),
     JOB("gpus", U32, gpus, "GPUs of the gang"),
     JOB("backlog", BOOL, backlog, "from the backlog, not recorded"),
     JOB("outcome", OUTCOME, outcome, "how it stood at the end of the run"),
     JOB("submit_s", TIME, submit_ns, "submitted"),
-    JOB("first_start_s", TIME, first_start_ns, "first started"),
-    JOB("end_s", TIME, end_ns, "done"),
+    JOB("first_start_s", TIME, first_start_ns, "first started"), JOB("end_s", TIME, end_ns, "done"),
     JOB("work_s", TIME, work_ns, "work asked for"),
     JOB("done_s", TIME, done_ns, "work done and kept"),
     JOB("lost_s", TIME, lost_ns, "work and saves lost"),
@@ -51,7 +51,12 @@ static const struct column job_columns[] = {
     JOB("restoring_s", TIME, restoring_ns, "restarting"),
     JOB("waiting_s", TIME, waiting_ns, "waiting in the queue, all times together"),
     JOB("preemptions", U32, preemptions, "times it was preempted"),
+    JOB("failures", U32, failures, "times it lost a node"),
+    /* the parts of waiting_s */
+    BLOCK_LIST(BLOCKED)
+    /* in the order of the reasons */
 };
+#undef BLOCKED
 
 #define RECLAIM(name, kind, member, long_name)                                                     \
     {                                                                                              \

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 80, BAR = 30, TOP = 10 };
+enum { WIDTH = 80, BAR = 30, TOP = 10, MOST_OF_AN_ID = 10 };
 
 double waits_free_gpus(const struct waits *w, uint32_t design, double from_s, double to_s)
 {
@@ -117,7 +117,8 @@ static void print_bars(FILE *out, const struct waits *w, const struct waits_job 
         memset(bar, '#', n);
         bar[n] = 0;
         time_show(time, j->blocked_s[k]);
-        fprintf(out, "  %-11s %10s %4.0f%%  %s\n", w->reasons[k], time, 100 * share, bar);
+        fprintf(out, "  %-11s %10s %4.0f%%%s%s\n", w->reasons[k], time, 100 * share, n ? "  " : "",
+                bar);
         text_wrap(out, meaning(w->reasons[k]), 14, 14, WIDTH);
     }
 }
@@ -204,10 +205,15 @@ enum hr_err waits_print_job(FILE *out, const struct waits *w, const char *id, co
         const struct waits_job *j = &w->jobs[i];
         if (j->design < first || j->design >= end || strcmp(j->id, id) != 0)
             continue;
-        if (found++)
+        if (found++ >= MOST_OF_AN_ID)
+            continue;
+        if (found > 1)
             fputc('\n', out);
         print_job(out, w, j);
     }
+    if (found > MOST_OF_AN_ID)
+        fprintf(out, "\n%zu more jobs have this id (a trace that repeats).\n",
+                found - MOST_OF_AN_ID);
     return found ? ferror(out) ? HR_IO : HR_OK : no_such_job(w, id, diags);
 }
 

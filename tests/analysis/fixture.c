@@ -196,7 +196,8 @@ static void reclaim(struct run_results *r)
         r->reclaims[i] = rows[i];
 }
 
-/* Recorded jobs wait 600 s (done after 3600 s) and 1200 s (still running), one never starts. */
+/* Recorded jobs wait 600 s (done after 3600 s) and 1200 s (still running), one never starts:
+ * for GPUs, for GPUs and its turn, for quota. */
 static void train(struct run_results *r)
 {
     const struct job_row rows[] = {
@@ -210,7 +211,8 @@ static void train(struct run_results *r)
          .end_ns = 2 * SIM_HOUR,
          .work_ns = 3000 * SIM_S,
          .done_ns = 3000 * SIM_S,
-         .waiting_ns = 600 * SIM_S},
+         .waiting_ns = 600 * SIM_S,
+         .blocked_ns = {[BLOCK_COUNT] = 600 * SIM_S}},
         {.number = 1,
          .id = "c",
          .claimant = 1,
@@ -224,7 +226,9 @@ static void train(struct run_results *r)
          .lost_ns = 1800 * SIM_S,
          .saving_ns = 1800 * SIM_S,
          .waiting_ns = 1300 * SIM_S,
-         .preemptions = 1},
+         .blocked_ns = {[BLOCK_COUNT] = 1000 * SIM_S, [BLOCK_ORDER] = 300 * SIM_S},
+         .preemptions = 1,
+         .failures = 2},
         {.number = 2,
          .id = "backlog",
          .claimant = 1,
@@ -245,7 +249,8 @@ static void train(struct run_results *r)
          .first_start_ns = SIM_NEVER,
          .end_ns = SIM_NEVER,
          .work_ns = SIM_HOUR,
-         .waiting_ns = SIM_HOUR},
+         .waiting_ns = SIM_HOUR,
+         .blocked_ns = {[BLOCK_QUOTA] = SIM_HOUR}},
     };
     r->n_jobs = sizeof rows / sizeof rows[0];
     r->jobs = room(r->n_jobs, sizeof rows[0]);

@@ -62,6 +62,24 @@ Test(waits, jobs_and_timeline_come_back, .init = setup, .fini = teardown)
     cr_expect(eq(dbl, w.width_s, 1800));
 }
 
+Test(waits, parts_of_a_wait_come_back_in_order, .init = setup, .fini = teardown)
+{
+    cr_assert(eq(sz, w.n_reasons, BLOCKS));
+    for (size_t k = 0; k < BLOCKS; k++)
+        cr_expect_str_eq(w.reasons[k], block_names[k]);
+    for (size_t i = 0; i < w.n; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < BLOCKS; k++)
+            sum += w.jobs[i].blocked_s[k];
+        cr_expect(eq(dbl, sum, w.jobs[i].waiting_s));
+    }
+    cr_expect(eq(dbl, w.jobs[1].blocked_s[BLOCK_ORDER], 300));
+    char *text = of_job("c", "shared", HR_OK); /* 1000 and 300 of 1300 s, of a bar of 30 */
+    has(text, "  count         16.7 min   77%  #######################\n");
+    has(text, "  order          5.0 min   23%  #######\n");
+    free(text);
+}
+
 /* One GPU is stranded in the last half hour of shared, none is free before. */
 Test(waits, free_gpus_are_weighted_by_overlap, .init = setup, .fini = teardown)
 {

@@ -253,3 +253,24 @@ Test(commands, why_tells_what_jobs_wait_for)
     expect("$H why " RAMP, 2);
     expect("$H why", 2);
 }
+
+/* Two jobs of a whole fleet of 16 GPUs, one after the other: the second waits for GPUs. */
+Test(commands, why_shows_the_parts_of_a_wait)
+{
+    expect(
+        "printf 'submit_s,duration_s,gpus\\n0,7200,16\\n60,3600,16\\n"
+        "86400,1,1\\n' >jobs.csv && cat >t.yaml <<'END'\n"
+        "scenario: jobs-only\n"
+        "horizon: 10h\n"
+        "warmup: 0s\n"
+        "fleet: {nodes: 2}\n"
+        "training: {research: {jobs: jobs.csv}}\n"
+        "design: shared\n"
+        "END\n"
+        "$H run t.yaml -r 1 -o t.h5 && $H why t.h5 --job 2",
+        0);
+    has(r.out, "It waited 119 min in all.");
+    has(r.out, "100%  ##############################\n");
+    expect("$H why t.h5 --job 1", 0);
+    has(r.out, "It did not wait.");
+}
