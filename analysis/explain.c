@@ -17,7 +17,8 @@ static const char *const waste_phrases[USES] = {
     [USE_SAVES] = "saves and restarts of training",
     [USE_LOST] = "lost training work",
     [USE_MOVING] = "reclaims and cold starts",
-    [USE_HELD] = "GPUs held for gangs that assemble",
+    [USE_HELD] = "GPUs that jobs hold idle",
+    [USE_HOT] = "hot spare nodes",
     [USE_STRANDED] = "stranded GPUs",
     [USE_FREE] = "free GPUs",
     [USE_OUT] = "failed GPUs and maintenance",
@@ -33,17 +34,24 @@ static double mean_of(const struct summary *s, const char *metric, uint32_t colu
 static enum use use_of(const struct summary *s, uint32_t owner, enum gpu_state state)
 {
     static const enum use uses[GPU_STATES] = {
-        [GPU_FREE] = USE_FREE,           [GPU_STRANDED] = USE_STRANDED,
-        [GPU_HELD_IDLE] = USE_SPARE,     [GPU_LOADING] = USE_MOVING,
-        [GPU_SERVING] = USE_SERVING,     [GPU_TRAINING] = USE_TRAINING,
-        [GPU_CHECKPOINTING] = USE_SAVES, [GPU_RESTORING] = USE_SAVES,
-        [GPU_LOST] = USE_LOST,           [GPU_DRAINING] = USE_MOVING,
-        [GPU_SCRUBBING] = USE_MOVING,    [GPU_RECONFIGURING] = USE_MOVING,
-        [GPU_FAILED] = USE_OUT,          [GPU_MAINTENANCE] = USE_OUT,
+        [GPU_FREE] = USE_FREE,
+        [GPU_STRANDED] = USE_STRANDED,
+        [GPU_LOADING] = USE_MOVING,
+        [GPU_SERVING] = USE_SERVING,
+        [GPU_TRAINING] = USE_TRAINING,
+        [GPU_CHECKPOINTING] = USE_SAVES,
+        [GPU_RESTORING] = USE_SAVES,
+        [GPU_LOST] = USE_LOST,
+        [GPU_DRAINING] = USE_MOVING,
+        [GPU_SCRUBBING] = USE_MOVING,
+        [GPU_RECONFIGURING] = USE_MOVING,
+        [GPU_FAILED] = USE_OUT,
+        [GPU_MAINTENANCE] = USE_OUT,
         [GPU_ABSENT] = USE_ABSENT,
     };
-    bool of_queue = owner > s->n[AXIS_SERVICE];
-    return state == GPU_HELD_IDLE && of_queue ? USE_HELD : uses[state];
+    if (state != GPU_HELD_IDLE)
+        return uses[state];
+    return owner == 0 ? USE_HOT : owner > s->n[AXIS_SERVICE] ? USE_HELD : USE_SPARE;
 }
 
 double explain_use(const struct summary *s, uint32_t column, enum use use)
@@ -194,14 +202,20 @@ static void add_rank(struct text *t, const struct summary *s, uint32_t column)
 static void add_single(struct text *t, const struct summary *s, const struct verdict *v)
 {
     const struct design_verdict *d = &v->designs[0];
-    if (!d->tested)
+    bool serves = s->n[AXIS_SERVICE] > 0;
+    if (!serves)
+        text_add(t, "%s: of GPU time ", label(s, 0));
+    else if (!d->tested)
         text_add(t, "%s: no request came, so no objective was tested.", label(s, 0));
     else if (d->meets)
         text_add(t, "%s meets every objective.", label(s, 0));
     else
         add_number(t, "The objectives are missed: ", d->breach_min, 1, " minutes in breach.");
-    add_number(t, " Of GPU time ", 100 * explain_use(s, 0, USE_SERVING), 1, "% is serving and ");
-    add_number(t, "", 100 * explain_use(s, 0, USE_TRAINING), 1, "% training that is kept");
+    if (serves)
+        add_number(t, " Of GPU time ", 100 * explain_use(s, 0, USE_SERVING), 1,
+                   "% is serving and ");
+    add_number(t, "", 100 * explain_use(s, 0, USE_TRAINING), 1,
+               serves ? "% training that is kept" : "% is training that is kept");
     double cost = mean_of(s, "cost_per_useful_gpu_h", 0);
     if (isfinite(cost))
         add_number(t, ": $", cost, 2, " per useful GPU-hour");
@@ -214,7 +228,10 @@ void explain_answer(struct text *t, const struct summary *s, const struct verdic
         add_single(t, s, v);
         return;
     }
-    if (!v->tested) {
+    if (s->n[AXIS_SERVICE] == 0) {
+        text_add(t, "%s has ", label(s, v->choice));
+        add_rank(t, s, v->choice);
+    } else if (!v->tested) {
         text_add(t, "No request came, so no objective was tested; %s has ", label(s, v->choice));
         add_rank(t, s, v->choice);
     } else if (v->n_meeting == 0) {
@@ -240,7 +257,7 @@ void explain_answer(struct text *t, const struct summary *s, const struct verdic
 
 static enum use worst_use(const struct summary *s, uint32_t column)
 {
-    enum use worst = USE_SPARE;
+    enum use worst = USE_FREE;
     for (enum use u = 0; u < USES; u++)
         if (waste_phrases[u] && explain_use(s, column, u) > explain_use(s, column, worst))
             worst = u;

@@ -14,7 +14,8 @@
     X(SAVES, "saves and restarts")                                                                 \
     X(LOST, "lost training work")                                                                  \
     X(MOVING, "reclaim and cold start")                                                            \
-    X(HELD, "held for a gang")                                                                     \
+    X(HELD, "held idle by jobs")                                                                   \
+    X(HOT, "hot spare nodes")                                                                      \
     X(STRANDED, "stranded")                                                                        \
     X(FREE, "free")                                                                                \
     X(OUT, "failed, maintenance")                                                                  \

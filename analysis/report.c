@@ -188,10 +188,11 @@ static void print_labels(const struct report *r, struct block b, size_t cell)
     }
 }
 
-/* Rows that are 0.0 everywhere say nothing, but the first three are the point. */
+/* Rows that are 0.0 everywhere say nothing, but the first three are the point: of them, without a
+ * service, training alone. */
 static bool shows(const struct report *r, enum use use)
 {
-    bool any = use <= USE_TRAINING;
+    bool any = use == USE_TRAINING || (use < USE_TRAINING && r->s->n[AXIS_SERVICE] > 0);
     for (uint32_t c = 0; c < r->s->n_columns; c++)
         any = any || explain_use(r->s, c, use) >= 0.0005;
     return any;
@@ -310,9 +311,11 @@ static void print_table(const struct report *r, struct block b)
     print_figures(r, b, shares, sizeof shares / sizeof shares[0], 0);
     print_services(r, b);
     print_queues(r, b);
-    print_figures(r, b, reclaims, sizeof reclaims / sizeof reclaims[0], 0);
-    print_row(r, b, "  binding stage", stage_cell, 0, NULL);
-    print_row(r, b, "  GPUs evicted / asked", evicted_cell, 0, NULL);
+    if (r->s->n[AXIS_SERVICE] > 0 || any_column(r->s, "reclaims", 0)) {
+        print_figures(r, b, reclaims, sizeof reclaims / sizeof reclaims[0], 0);
+        print_row(r, b, "  binding stage", stage_cell, 0, NULL);
+        print_row(r, b, "  GPUs evicted / asked", evicted_cell, 0, NULL);
+    }
     print_figures(r, b, costs, sizeof costs / sizeof costs[0], 0);
 }
 
@@ -402,7 +405,7 @@ static void print_reasons(const struct report *r)
             text_free(&t);
         }
     if (r->s->n_columns > 1) {
-        text_add(&t, "Rule of choice: %s", verdict_rule());
+        text_add(&t, "Rule of choice: %s", verdict_rule(r->s));
         text_wrap(r->out, text_get(&t), 2, 2, WIDTH);
         text_free(&t);
     }

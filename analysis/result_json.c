@@ -137,7 +137,7 @@ static void put_verdict(struct json *j, const struct summary *s, const struct ve
     json_text(j, "choice", s->columns[v->choice].label);
     json_text(j, "answer", text_get(&answer));
     json_text(j, "waste", text_get(&waste));
-    json_text(j, "rule", verdict_rule());
+    json_text(j, "rule", verdict_rule(s));
     json_whole(j, "designs_meeting", v->n_meeting);
     json_bool(j, "tested", v->tested);
     json_close(j);

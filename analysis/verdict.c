@@ -91,8 +91,10 @@ void verdict_fini(struct verdict *v)
     *v = (struct verdict){0};
 }
 
-const char *verdict_rule(void)
+const char *verdict_rule(const struct summary *s)
 {
+    if (s->n[AXIS_SERVICE] == 0)
+        return "The lowest cost per useful GPU-hour, without a price the highest utilization.";
     return "Of the designs that breach no objective in any window the one with the lowest cost per "
            "useful (serving or training) GPU-hour; if none, the fewest minutes in breach.";
 }

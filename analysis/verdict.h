@@ -45,6 +45,6 @@ enum fate verdict_objective(const struct summary *s, uint32_t column, uint32_t s
                             uint32_t objective);
 
 /* "meets the lowest cost ..." : the rule in one sentence, for reports. */
-const char *verdict_rule(void);
+const char *verdict_rule(const struct summary *s);
 
 #endif

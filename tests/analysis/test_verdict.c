@@ -492,10 +492,32 @@ Test(verdict, training_only)
     FILE *f = open_memstream(&text, &n);
     cr_assert(report_print(f, &s, &v, &(struct report_options){0}) == HR_OK);
     fclose(f);
-    expect_in(text, "no request came");
+    expect_in(text, "train only: of GPU time 0.0% is training");
+    expect_not_in(text, "request");
+    expect_not_in(text, "serving");
+    expect_not_in(text, "idle replicas");
+    expect_not_in(text, "Reclaims");
     expect_not_in(text, "VERDICT");
     check_lines(text);
     free(text);
     verdict_fini(&v);
     summary_fini(&s);
+}
+
+/* Ready GPUs that serve nobody: whose they are says what they are for. */
+Test(verdict, held_idle_is_told_by_owner)
+{
+    struct experiment e;
+    fixture_experiment(&e, 1, 1, 1);
+    size_t m = metric_find("gpu_frac");
+    for (uint32_t owner = 0; owner < e.summary.n[AXIS_OWNER]; owner++)
+        *summary_at(&e.summary, m, 0, 0, owner, GPU_HELD_IDLE) = 0.1 * (owner + 1);
+    cr_expect(epsilon_eq(dbl, explain_use(&e.summary, 0, USE_HOT), 0.1, 1e-12));
+    cr_expect(epsilon_eq(dbl, explain_use(&e.summary, 0, USE_SPARE), 0.2, 1e-12));
+    cr_expect(epsilon_eq(dbl, explain_use(&e.summary, 0, USE_HELD), 0.3, 1e-12));
+    char *text = report_of(&e, false);
+    expect_in(text, "held idle by jobs");
+    expect_in(text, "The largest waste is in GPUs that jobs hold idle: 30.0%");
+    free(text);
+    experiment_fini(&e);
 }

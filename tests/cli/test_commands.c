@@ -267,8 +267,13 @@ Test(commands, why_shows_the_parts_of_a_wait)
         "training: {research: {jobs: jobs.csv}}\n"
         "design: shared\n"
         "END\n"
-        "$H run t.yaml -r 1 -o t.h5 && $H why t.h5 --job 2",
+        "$H run t.yaml -r 1 -o t.h5",
         0);
+    cr_expect_null(strstr(r.err, "no request"));
+    cr_expect_null(strstr(r.out, "serving"));
+    cr_expect_null(strstr(r.out, "Reclaims"));
+    has(r.out, "shared: of GPU time 30.0% is training that is kept");
+    expect("$H why t.h5 --job 2", 0);
     has(r.out, "It waited 119 min in all.");
     has(r.out, "100%  ##############################\n");
     expect("$H why t.h5 --job 1", 0);
