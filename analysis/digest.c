@@ -174,6 +174,10 @@ static enum hr_err scan_job(struct digest *d, const struct job_row *job)
     t->preemptions += job->preemptions;
     if (job->backlog)
         return HR_OK;
+    for (int k = 0; k < BLOCKS; k++) {
+        q->blocked_ns[k] += job->blocked_ns[k];
+        q->blocked_gpu_ns[k] += (u128)job->blocked_ns[k] * job->gpus;
+    }
     t->submitted++;
     t->done += job->outcome == OUTCOME_DONE;
     t->waiting += job->outcome == OUTCOME_WAITING;

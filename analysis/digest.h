@@ -39,6 +39,8 @@ struct ramp_facts {
 struct digest_queue {
     struct durations wait;       /* submit to first start, recorded jobs that started */
     struct durations completion; /* submit to end, recorded jobs that are done */
+    /* waits of recorded jobs by what stood in the way; weighted by GPUs */
+    u128 blocked_ns[BLOCKS], blocked_gpu_ns[BLOCKS];
 };
 
 struct digest_tenant {

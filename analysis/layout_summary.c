@@ -98,6 +98,7 @@ enum hr_err layout_summary(const struct hdf5_group *root, const struct summary *
         [AXIS_OBJECTIVE] = "objective, in the order of the scenario",
         [AXIS_TENANT] = "tenant of a training queue",
         [AXIS_POOL] = "pool of nodes",
+        [AXIS_REASON] = "what stands in the way of a job",
     };
     struct hdf5_group g = hdf5_group_new(root, "summary");
     struct layout_lead lead;

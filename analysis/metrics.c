@@ -5,7 +5,7 @@
 #include <string.h>
 
 const char *const axis_names[AXES] = {"",      "service",   "queue",  "owner", "state",
-                                      "stage", "objective", "tenant", "pool"};
+                                      "stage", "objective", "tenant", "pool",  "reason"};
 const char *const better_names[] = {"neutral", "higher", "lower"};
 
 #define ROW(name, unit, entity, part, better, fn, arg, long_name, formula)                         \
@@ -275,6 +275,11 @@ const struct metric metrics[] = {
         "wait of recorded jobs, median", "first start - submit"),
     ROW("wait_p90_s", "s", QUEUE, NONE, LOWER, queue_wait_quantile, 90,
         "wait of recorded jobs, 90th percentile", "first start - submit"),
+    ROW("queue_blocked_h", "h", QUEUE, REASON, LOWER, queue_blocked, 0,
+        "hours that recorded jobs waited, by what stood in the way", "all their waits"),
+    ROW("queue_blocked_gpu_h", "h", QUEUE, REASON, LOWER, queue_blocked_gpus, 0,
+        "GPU-hours that recorded jobs waited for, by what stood in the way",
+        "GPUs of the job x its wait"),
     ROW("completion_mean_s", "s", QUEUE, NONE, LOWER, queue_completion_mean, 0,
         "mean completion time of recorded jobs done", "end - submit"),
     ROW("completion_p50_s", "s", QUEUE, NONE, LOWER, queue_completion_quantile, 50,

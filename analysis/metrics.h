@@ -27,6 +27,7 @@ enum axis {
     AXIS_OBJECTIVE,
     AXIS_TENANT, /* of the queues; none where each queue has one, of its own name */
     AXIS_POOL,   /* none where there is one */
+    AXIS_REASON, /* why jobs wait */
     AXES
 };
 extern const char *const axis_names[AXES]; /* dimension names: "service", ... */

@@ -91,8 +91,8 @@ enum queue_count {
     COUNT_PREEMPTIONS
 };
 
-metric_fn queue_count, queue_hours, queue_goodput, queue_wait_mean, queue_wait_quantile,
-    queue_completion_mean, queue_completion_quantile;
+metric_fn queue_blocked, queue_blocked_gpus, queue_count, queue_hours, queue_goodput,
+    queue_wait_mean, queue_wait_quantile, queue_completion_mean, queue_completion_quantile;
 
 enum tenant_count {
     TENANT_SUBMITTED,

@@ -42,6 +42,16 @@ double queue_wait_quantile(const struct digest *d, struct metric_at at)
     return durations_quantile_s(&d->queues[at.entity].wait, at.arg / 100.0);
 }
 
+double queue_blocked(const struct digest *d, struct metric_at at)
+{
+    return capacity_hours(d->queues[at.entity].blocked_ns[at.part]);
+}
+
+double queue_blocked_gpus(const struct digest *d, struct metric_at at)
+{
+    return capacity_hours(d->queues[at.entity].blocked_gpu_ns[at.part]);
+}
+
 double queue_completion_mean(const struct digest *d, struct metric_at at)
 {
     return durations_mean_s(&d->queues[at.entity].completion);

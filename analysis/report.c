@@ -244,6 +244,57 @@ static bool any_column(const struct summary *s, const char *metric, uint32_t ent
     return any;
 }
 
+static double blocked_h(const struct summary *s, uint32_t column, uint32_t queue, uint32_t reason)
+{
+    double h = summary_mean(s, "queue_blocked_h", column, queue, reason);
+    return isnan(h) ? 0 : h;
+}
+
+static double all_blocked_h(const struct summary *s, uint32_t column, uint32_t queue)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < BLOCKS; k++)
+        sum += blocked_h(s, column, queue, k);
+    return sum;
+}
+
+static void blocked_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
+                         const void *arg)
+{
+    double all = all_blocked_h(s, column, entity);
+    const uint32_t *reason = arg;
+    number_show(out, all > 0 ? 100 * blocked_h(s, column, entity, *reason) / all : NAN, 1);
+}
+
+static void all_blocked_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
+                             const void *arg)
+{
+    (void)arg;
+    number_show(out, all_blocked_h(s, column, entity), NUMBER_FITTING);
+}
+
+/* Reasons that took a share worth a digit in some design. */
+static void print_blocked(const struct report *r, struct block b, uint32_t queue)
+{
+    double most[BLOCKS + 1] = {0};
+    for (uint32_t c = 0; c < r->s->n_columns; c++) {
+        double all = all_blocked_h(r->s, c, queue);
+        most[BLOCKS] = fmax(most[BLOCKS], all);
+        for (uint32_t k = 0; k < BLOCKS && all > 0; k++)
+            most[k] = fmax(most[k], blocked_h(r->s, c, queue, k) / all);
+    }
+    if (!(most[BLOCKS] > 0))
+        return;
+    print_row(r, b, "  waited, job-hours", all_blocked_cell, queue, NULL);
+    fprintf(r->out, "  Why jobs wait, %% of that\n");
+    for (uint32_t k = 0; k < BLOCKS; k++) {
+        char label[LABEL_WIDTH + 1];
+        snprintf(label, sizeof label, "    %s", block_names[k]);
+        if (most[k] >= 0.0005)
+            print_row(r, b, label, blocked_cell, queue, &k);
+    }
+}
+
 /* Queues with recorded jobs; the gangs of a backlog wait for nothing but room. */
 static void print_queues(const struct report *r, struct block b)
 {
@@ -261,6 +312,7 @@ static void print_queues(const struct report *r, struct block b)
         if (any_column(r->s, "jobs_refused", k))
             print_figures(r, b, &refused, 1, k);
         print_figures(r, b, waits, sizeof waits / sizeof waits[0], k);
+        print_blocked(r, b, k);
     }
 }
 

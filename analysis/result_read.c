@@ -195,7 +195,7 @@ static enum hr_err read_values(struct reader *r)
     uint64_t owners = 1 + (uint64_t)s->n[AXIS_SERVICE] + s->n[AXIS_QUEUE] + s->n[AXIS_TENANT];
     owners += s->n[AXIS_POOL];
     uint64_t runs = (uint64_t)s->n_columns * s->n_replications;
-    uint64_t a_run = metrics_n * owners * (s->n[AXIS_OBJECTIVE] + GPU_STATES + STAGES);
+    uint64_t a_run = metrics_n * owners * (s->n[AXIS_OBJECTIVE] + GPU_STATES + STAGES + BLOCKS);
     if (runs > MOST_VALUES / a_run)
         return HR_INPUT;
     TRY(summary_layout(s));

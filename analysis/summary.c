@@ -190,6 +190,8 @@ enum hr_err summary_layout(struct summary *s)
     s->names[AXIS_STATE] = gpu_state_names;
     s->n[AXIS_STAGE] = STAGES;
     s->names[AXIS_STAGE] = stage_names;
+    s->n[AXIS_REASON] = BLOCKS;
+    s->names[AXIS_REASON] = block_names;
     TRY(owner_axis(s));
     s->offset = arena_array(&s->arena, metrics_n, sizeof *s->offset);
     if (!s->offset)

@@ -97,7 +97,7 @@ def summary_values(path):
     with h5py.File(path) as f:
         group = f["summary"]
         labels = {k: [v.decode() for v in group[k][()]] for k in
-                  ("service", "queue", "owner", "state", "stage", "objective")}
+                  ("service", "queue", "owner", "state", "stage", "objective", "reason")}
         label = np.atleast_1d(group["label"][()])
         for name, item in group.items():
             if h5py.h5ds.is_scale(item.id) or item.dtype.kind != "f":
@@ -106,7 +106,7 @@ def summary_values(path):
             for index in np.ndindex(item.shape):
                 at = dict(zip(dims, index))
                 entity = [labels[d][i] for d, i in at.items() if d in ("service", "queue", "owner")]
-                part = [labels[d][i] for d, i in at.items() if d in ("state", "stage", "objective")]
+                part = [labels[d][i] for d, i in at.items() if d in ("state", "stage", "objective", "reason")]
                 key = (label[at.get("design", 0)].decode(), at.get("replication", 0),
                        "".join(entity), "".join(part), name)
                 out[key] = float(item[index])
@@ -141,7 +141,7 @@ def json_values(path):
         for metric, tree in design["summary"].items():
             dims = has_entity[metric]
             entity_axis = any(d in ("service", "queue", "owner") for d in dims)
-            part_axis = any(d in ("state", "stage", "objective") for d in dims)
+            part_axis = any(d in ("state", "stage", "objective", "reason") for d in dims)
             for names, values in leaves(tree, []):
                 entity = names.pop(0) if entity_axis else ""
                 part = names.pop(0) if part_axis else ""

@@ -262,6 +262,22 @@ Test(metrics, replications_differ, .init = setup, .fini = teardown)
     cr_expect(eq(dbl, value("evictions", SHARED, 2, 0, 0), 13));
 }
 
+/* Recorded jobs: 600 s of 2 GPUs and 1000 s of 4 for count, 300 s of 4 for order, 3600 s of 10 for
+ * quota. */
+Test(metrics, waits_by_reason, .init = setup, .fini = teardown)
+{
+    const struct expected x[] = {
+        {"queue_blocked_h", 0, BLOCK_COUNT, 1600 / 3600.0},
+        {"queue_blocked_h", 0, BLOCK_ORDER, 300 / 3600.0},
+        {"queue_blocked_h", 0, BLOCK_QUOTA, 1},
+        {"queue_blocked_h", 0, BLOCK_SHAPE, 0},
+        {"queue_blocked_gpu_h", 0, BLOCK_COUNT, 5200 / 3600.0},
+        {"queue_blocked_gpu_h", 0, BLOCK_ORDER, 1200 / 3600.0},
+        {"queue_blocked_gpu_h", 0, BLOCK_QUOTA, 10},
+    };
+    check(x, sizeof x / sizeof x[0], SHARED);
+}
+
 /* Names are variables of a file and keys: unique, identifiers, each with a unit and a text. */
 Test(metrics, table_is_sound)
 {

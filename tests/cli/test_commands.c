@@ -272,6 +272,7 @@ Test(commands, why_shows_the_parts_of_a_wait)
     cr_expect_null(strstr(r.err, "no request"));
     cr_expect_null(strstr(r.out, "serving"));
     cr_expect_null(strstr(r.out, "Reclaims"));
+    has(r.out, "Why jobs wait");
     has(r.out, "shared: of GPU time 30.0% is training that is kept");
     expect("$H why t.h5 --job 2", 0);
     has(r.out, "It waited 119 min in all.");
