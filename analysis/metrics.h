@@ -26,7 +26,7 @@ enum axis {
     AXIS_STAGE,
     AXIS_OBJECTIVE,
     AXIS_TENANT, /* of the queues; none where each queue has one, of its own name */
-    AXIS_POOL,   /* none where there is one */
+    AXIS_POOL,   /* none where there is one whose nodes are always there */
     AXIS_REASON, /* why jobs wait */
     AXES
 };

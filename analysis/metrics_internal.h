@@ -37,6 +37,27 @@ metric_fn capacity_fleet_gpus, capacity_measured_s, capacity_supplied_h, capacit
 metric_fn cost_account, cost_owner, cost_owner_useful, cost_owner_price, cost_price, owner_frac,
     pool_gpus, pool_states_h, pool_cost, pool_price, pool_useful_cost, pool_utilization;
 
+/* metrics_supply.c */
+enum pool_event {
+    EVENTS_FAILURES,
+    EVENTS_REPAIRS,
+    EVENTS_NOTICES,
+    EVENTS_LOSSES,
+    EVENTS_RETURNS,
+    EVENTS_SHOCKS,
+    EVENTS_REQUESTED,
+    EVENTS_PROVISIONED,
+    EVENTS_RELEASED,
+    EVENTS_UPGRADED,
+    EVENTS_UPGRADES_FAILED,
+    EVENTS_DRAINED,
+    EVENTS_AT_SAVE,
+    EVENTS_FORCED,
+    EVENTS_ROLL_OUTS
+};
+
+metric_fn pool_events, pool_roll_out_mean, pool_roll_out_span;
+
 /* metrics_service.c */
 enum service_count {
     COUNT_REQUESTS,

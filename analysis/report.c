@@ -316,6 +316,38 @@ static void print_queues(const struct report *r, struct block b)
     }
 }
 
+/* What happened to the nodes of each pool; nothing where nothing did. */
+static void print_pools(const struct report *r, struct block b)
+{
+    static const struct figure events[] = {
+        {"  nodes failed", "pool_failures", 1, NUMBER_FITTING, ""},
+        {"  nodes repaired", "pool_repairs", 1, NUMBER_FITTING, ""},
+        {"  spot notices", "pool_spot_notices", 1, NUMBER_FITTING, ""},
+        {"  spot nodes lost", "pool_spot_losses", 1, NUMBER_FITTING, ""},
+        {"  spot nodes back", "pool_spot_returns", 1, NUMBER_FITTING, ""},
+        {"  nodes asked for", "pool_nodes_requested", 1, NUMBER_FITTING, ""},
+        {"  nodes provisioned", "pool_nodes_provisioned", 1, NUMBER_FITTING, ""},
+        {"  nodes given back", "pool_nodes_released", 1, NUMBER_FITTING, ""},
+        {"  maintenance done, nodes", "pool_nodes_maintained", 1, NUMBER_FITTING, ""},
+        {"    then to repair", "pool_nodes_maintenance_failed", 1, NUMBER_FITTING, ""},
+        {"    gangs out at a save", "pool_roll_out_at_save", 1, NUMBER_FITTING, ""},
+        {"    evicted before", "pool_roll_out_forced", 1, NUMBER_FITTING, ""},
+        {"  roll-outs done", "pool_roll_outs", 1, NUMBER_FITTING, ""},
+        {"    mean time", "pool_roll_out_mean_s", 1.0 / 3600, 2, " h"},
+    };
+    for (uint32_t k = 0; k < r->s->n[AXIS_POOL]; k++) {
+        bool titled = false;
+        for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+            if (!any_column(r->s, events[i].metric, k))
+                continue;
+            if (!titled)
+                fprintf(r->out, "Pool %s\n", r->s->names[AXIS_POOL][k]);
+            titled = true;
+            print_figures(r, b, &events[i], 1, k);
+        }
+    }
+}
+
 static void cost_rate_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
                            const void *arg)
 {
@@ -363,6 +395,7 @@ static void print_table(const struct report *r, struct block b)
     print_figures(r, b, shares, sizeof shares / sizeof shares[0], 0);
     print_services(r, b);
     print_queues(r, b);
+    print_pools(r, b);
     if (r->s->n[AXIS_SERVICE] > 0 || any_column(r->s, "reclaims", 0)) {
         print_figures(r, b, reclaims, sizeof reclaims / sizeof reclaims[0], 0);
         print_row(r, b, "  binding stage", stage_cell, 0, NULL);

@@ -85,6 +85,15 @@ static bool tenants_are_queues(const struct plan *p)
     return true;
 }
 
+/* Nodes of it come and go, or their price does. */
+static bool changes(const struct supply_plan *s)
+{
+    const struct failure_plan *f = &s->failure;
+    return s->kind != SUPPLY_RESERVED || s->price || f->per_1000_node_days > 0 ||
+           f->infant_scale_s > 0 || f->wear_out_scale_s > 0 || f->trace || s->spares ||
+           s->n_maintenance > 0;
+}
+
 /* Tenants and pools, where they say more than the queues and the fleet do. */
 static enum hr_err further_axes(struct summary *s, const struct summary_source *columns)
 {
@@ -92,6 +101,8 @@ static enum hr_err further_axes(struct summary *s, const struct summary_source *
     for (uint32_t c = 0; c < s->n_columns; c++) {
         tenants = tenants || !tenants_are_queues(columns[c].plan);
         pools = pools || columns[c].plan->n_pools > 1;
+        for (size_t i = 0; i < columns[c].plan->n_pools; i++)
+            pools = pools || changes(&columns[c].plan->pools[i].supply);
     }
     if (tenants)
         TRY(union_axis(s, AXIS_TENANT, columns));

@@ -218,7 +218,8 @@ Test(statement, table_by_hand, .init = setup, .fini = teardown)
         "  not supplied                                                    3.0\n");
     free(text);
     text = printed(1);
-    cr_expect(strstr(text, "\n  others (2)          7.0    0.0    0.0    0.0    0.0    1.0") != NULL);
+    cr_expect(strstr(text, "\n  others (2)          7.0    0.0    0.0    0.0    0.0    1.0") !=
+              NULL);
     free(text);
 }
 
@@ -304,4 +305,73 @@ Test(statement, columns_add_up_as_printed, .init = setup, .fini = teardown)
         cr_expect(fabs(rows - total) < 1e-6 && fabs(dollars - total_usd) < 1e-6 && claimants > 0);
         free(text);
     }
+}
+
+/* ---- what happened to nodes ---- */
+
+static char *page_of(const struct summary *of)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    struct verdict v;
+    cr_assert(verdict_init(&v, of) == HR_OK);
+    cr_assert(report_print(f, of, &v, &(struct report_options){0}) == HR_OK);
+    fclose(f);
+    verdict_fini(&v);
+    return text;
+}
+
+Test(statement, events_of_pools)
+{
+    pools[SPOT].supply = (struct supply_totals){.notices = 5,
+                                                .losses = 4,
+                                                .returns = 3,
+                                                .roll_out_begin_ns = SIM_NEVER,
+                                                .roll_out_end_ns = SIM_NEVER};
+    pools[BASE].supply = (struct supply_totals){.failures = 7,
+                                                .repairs = 6,
+                                                .upgraded = 9,
+                                                .upgrades_failed = 1,
+                                                .roll_outs = 2,
+                                                .roll_out_ns = 5 * SIM_HOUR,
+                                                .roll_out_begin_ns = SIM_HOUR,
+                                                .roll_out_end_ns = 8 * SIM_HOUR};
+    setup();
+    NEAR(value("pool_failures", BASE, 0), 7);
+    NEAR(value("pool_repairs", BASE, 0), 6);
+    NEAR(value("pool_spot_notices", SPOT, 0), 5);
+    NEAR(value("pool_spot_losses", SPOT, 0), 4);
+    NEAR(value("pool_spot_returns", SPOT, 0), 3);
+    NEAR(value("pool_nodes_provisioned", SPOT, 0), 0);
+    NEAR(value("pool_nodes_maintained", BASE, 0), 9);
+    NEAR(value("pool_nodes_maintenance_failed", BASE, 0), 1);
+    NEAR(value("pool_roll_out_mean_s", BASE, 0), 2.5 * 3600);
+    NEAR(value("pool_roll_out_span_s", BASE, 0), 7 * 3600);
+    cr_expect(isnan(value("pool_roll_out_mean_s", SPOT, 0)));
+    cr_expect(isnan(value("pool_roll_out_span_s", SPOT, 0)));
+    char *page = page_of(&s);
+    cr_expect(strstr(page, "Pool spot\n  spot notices") != NULL);
+    cr_expect(strstr(page, "Pool base\n  nodes failed") != NULL);
+    cr_expect(strstr(page, "asked for") == NULL); /* it did not happen */
+    free(page);
+    teardown();
+}
+
+/* One pool has an axis where its nodes come and go: there is something to tell of it. */
+Test(statement, a_single_pool_that_changes_is_an_axis)
+{
+    struct fleet_plan one = two_pools[BASE];
+    struct plan p = plan;
+    p.pools = &one;
+    p.n_pools = 1;
+    const struct summary_source source = {"one", &p, NULL, NULL};
+    struct summary of;
+    cr_assert(summary_init(&of, &source, 1, 1, "v") == HR_OK);
+    cr_expect(eq(u32, of.n[AXIS_POOL], 0));
+    summary_fini(&of);
+    one.supply.failure.per_1000_node_days = 1;
+    cr_assert(summary_init(&of, &source, 1, 1, "v") == HR_OK);
+    cr_expect(eq(u32, of.n[AXIS_POOL], 1));
+    summary_fini(&of);
 }
