@@ -253,6 +253,26 @@ static struct checkpoint_plan build_checkpoint(const struct checkpoint_spec *s)
         .notice_save_ns = isnan(s->notice_save_s) ? 0 : sim_time_from_s(s->notice_save_s),
         .save_on_notice = s->save_on_notice,
         .final_save = s->final_save,
+        .write_ns = sim_time_from_s(s->write_s),
+        .growth = s->growth,
+        .copy_ns = sim_time_from_s(s->copy_interval_s),
+        .copy_stall_ns = sim_time_from_s(s->copy_stall_s),
+        .copy_restore_ns = sim_time_from_s(s->copy_restore_s),
+        .size_bytes = s->parameters * s->bytes_per_parameter,
+        .node_bytes_per_s = s->node_gb_per_s * 1e9,
+        .asynchronous = s->asynchronous,
+    };
+}
+
+static struct preemption_plan build_preemption(const struct preemption_spec *s)
+{
+    return (struct preemption_plan){
+        .mode = (enum preemption_mode)s->mode,
+        .own_grace = !isnan(s->grace_s),
+        .grace_ns = isnan(s->grace_s) ? 0 : sim_time_from_s(s->grace_s),
+        .exempt_ns = sim_time_from_s(s->exempt_s),
+        .suspend_ns = sim_time_from_s(s->suspend_s),
+        .resume_ns = sim_time_from_s(s->resume_s),
     };
 }
 
@@ -313,6 +333,9 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         .checkpoint = build_checkpoint(&t->checkpoint),
         .restart_load = build_dist(&t->restart.load),
         .restart_init = build_dist(&t->restart.init),
+        .restart_per_node_ns = sim_time_from_s(t->restart.init_per_node_s),
+        .detection = build_dist(&t->restart.detection),
+        .preemption = build_preemption(&t->preemption),
         .placement = (enum shape_kind)t->placement,
         .jobs = trace ? &trace->list : NULL,
         .jobs_loop = t->jobs.loop,

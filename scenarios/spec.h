@@ -375,13 +375,22 @@ struct drawn_spec {
 struct checkpoint_spec {
     const void *at;
     struct field_either interval; /* words: enum interval_rule less one */
-    double stall_s, mtbf_s, notice_save_s;
-    bool save_on_notice, final_save;
+    double stall_s, write_s, mtbf_s, notice_save_s;
+    double growth, copy_interval_s, copy_stall_s, copy_restore_s;
+    double parameters, bytes_per_parameter, node_gb_per_s;
+    bool save_on_notice, final_save, asynchronous;
 };
 
 struct restart_spec {
     const void *at;
-    struct duration_spec load, init;
+    struct duration_spec load, init, detection;
+    double init_per_node_s;
+};
+
+struct preemption_spec {
+    const void *at;
+    int mode;                                      /* enum preemption_mode */
+    double grace_s, exempt_s, suspend_s, resume_s; /* grace NAN: the pool's */
 };
 
 struct tenant_spec {
@@ -402,6 +411,7 @@ struct training_spec {
     struct backlog_spec backlog;
     struct checkpoint_spec checkpoint;
     struct restart_spec restart;
+    struct preemption_spec preemption;
     int backfill, placement;
     struct field_either estimate; /* words: exact, limit */
     struct field_list pools;      /* of const char *, in order of preference */

@@ -60,6 +60,33 @@ static const struct field checkpoint_rows[] = {
              "An evicted gang saves first, when the grace is long enough", .fallback = "no"),
     SPEC_TIME(CHECKPOINT, notice_save_s, "notice_save", "Time that such a save takes",
               .max = 86400),
+    SPEC_TIME(
+        CHECKPOINT, write_s, "write",
+        "A save is complete so long after its stall, beside the work; the next does not begin "
+        "before",
+        .max = 864000, .fallback = "0s"),
+    SPEC_ROW(CHECKPOINT, growth, "growth", FIELD_NUMBER,
+             "Each interval of a segment over the one before", .min = 1, .max = 100,
+             .fallback = "1"),
+    SPEC_TIME(CHECKPOINT, copy_interval_s, "copy_interval",
+              "Work between copies in the memory of other hosts, which outlive one node; 0s: none",
+              .fallback = "0s"),
+    SPEC_TIME(CHECKPOINT, copy_stall_s, "copy_stall", "A copy stops the work so long", .max = 86400,
+              .fallback = "0s"),
+    SPEC_TIME(CHECKPOINT, copy_restore_s, "copy_restore",
+              "Time to start from a copy [25s over ckpt_in_memory_recovery_speedup: 13]",
+              .max = 86400, .fallback = "2s"),
+    SPEC_ROW(CHECKPOINT, parameters, "parameters", FIELD_NUMBER,
+             "Of the model: the times of a save follow from its size, the stall too unless "
+             "asynchronous; 0: they are those given",
+             .max = 1e15, .fallback = "0"),
+    SPEC_ROW(CHECKPOINT, bytes_per_parameter, "bytes_per_parameter", FIELD_NUMBER,
+             "In a save [ckpt_bytes_per_param: 14]", .above = true, .max = 1000, .fallback = "14"),
+    SPEC_ROW(CHECKPOINT, node_gb_per_s, "node_gb_per_s", FIELD_NUMBER,
+             "GB a second that each node of the gang writes [ckpt_write_per_node_gb_s: 1.2]",
+             .above = true, .max = 1e6, .fallback = "1.2"),
+    SPEC_ROW(CHECKPOINT, asynchronous, "asynchronous", FIELD_FLAG,
+             "Such a save is written beside the work, after the stall", .fallback = "no"),
     SPEC_ROW(CHECKPOINT, final_save, "final_save", FIELD_FLAG, "A gang saves at its end too",
              .fallback = "no"),
 };
@@ -74,6 +101,14 @@ static const struct field restart_rows[] = {
                &spec_duration, .fallback = "25s"),
     SPEC_TABLE(RESTART, init, "init", "Initialise the job [unsourced estimate]", &spec_duration,
                .fallback = "1min"),
+    SPEC_TIME(RESTART, init_per_node_s, "init_per_node",
+              "Added for each node of the gang [nccl_init_96k_gpu_s: 265 over 12,288 nodes is "
+              "0.02]",
+              .max = 3600, .fallback = "0s"),
+    SPEC_TABLE(RESTART, detection, "detection",
+               "From the failure of a node until it is noticed [failure_detection_s: 30; 600 when "
+               "only the library's timeout speaks]",
+               &spec_duration, .fallback = "30s"),
 };
 static const struct field_table restart = SPEC_OF(
     RESTART, restart_rows, "restart", "From GPUs to work again after an eviction", .brief = NULL);
@@ -94,6 +129,25 @@ static const struct field_table tenant = SPEC_OF(
     .brief = "match");
 
 static const char *const never[] = {"never"};
+#define PREEMPTION struct preemption_spec
+static const struct field preemption_rows[] = {
+    SPEC_WORD(PREEMPTION, mode, "mode",
+              "What an evicted gang does: comes back from its last save, is suspended with all its "
+              "work, or ends for good",
+              preemption_mode_names, PREEMPTION_MODES, .fallback = "requeue"),
+    SPEC_TIME(PREEMPTION, grace_s, "grace",
+              "From the notice until it has stopped, at most the pool's; default: the pool's",
+              .max = 86400),
+    SPEC_TIME(PREEMPTION, exempt_s, "exempt", "Not evicted for others before it has run so long",
+              .fallback = "0s"),
+    SPEC_TIME(PREEMPTION, suspend_s, "suspend",
+              "Copy its state to the hosts, inside the grace; else as requeue [unsourced estimate]",
+              .max = 86400, .fallback = "2s"),
+    SPEC_TIME(PREEMPTION, resume_s, "resume", "Copy it back, on any GPUs [unsourced estimate]",
+              .max = 86400, .fallback = "2s"),
+};
+static const struct field_table preemption = SPEC_OF(
+    PREEMPTION, preemption_rows, "preemption", "How gangs give up their GPUs", .brief = "mode");
 
 #define TRAINING struct training_spec
 static const struct field training_rows[] = {
@@ -115,6 +169,7 @@ static const struct field training_rows[] = {
              "order fair-share: in which past usage loses half its weight; 0s: only what is held "
              "at present counts",
              .words = never, .n_words = 1, .unit = UNIT_TIME, .fallback = "0s"),
+    SPEC_TABLE(TRAINING, preemption, "preemption", "Evictions", &preemption),
     SPEC_WORD(TRAINING, backfill, "backfill",
               "What may pass a head that lacks room: nothing (strict); what does not delay it; "
               "what delays no job before; whatever fits",

@@ -1,8 +1,11 @@
 /* The life of one gang.
  *
  *     waiting -> (assembling ->) restoring -> training -> done
- *        ^                          |            |
- *        +----------- stopping <----+------------+   evicted
+ *        ^                          |  ^         |
+ *        +----------- stopping <----+--|---------+   evicted
+ *        |                             |         |
+ *        +------------ broken <--------+---------+   a node failed: stops, or a spare takes its
+ * place
  *
  * One timer a running gang: the end of its restore, then the end of its work. While it trains its
  * GPUs are booked as training throughout; when something ends the segment, the saves in it follow
@@ -56,6 +59,13 @@ static bool ends_reserve(struct training *t, size_t n)
     return true;
 }
 
+/* Nodes that a gang fills; the fleet's nodes are taken to be like its first. */
+static uint32_t n_nodes(const struct training *t, uint32_t gpus)
+{
+    uint32_t size = fleet_node_gpus(t->pools[0].fleet, 0);
+    return (gpus + size - 1) / size;
+}
+
 bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
 {
     if (t->unused.n > 0) {
@@ -69,13 +79,14 @@ bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
     *at(t, *g) = (struct gang){
         .row = *row,
         .limit_ns = JOB_UNSET,
-        .interval_ns = checkpoint_interval(&t->plan->checkpoint, row->gpus),
+        .saves = checkpoint_plan_of(&t->plan->checkpoint, n_nodes(t, row->gpus)),
         .lease = LEASE_NONE,
         .timer = TIMER_NONE,
         .preemptible = true,
         .user = NO_USER,
         .busy = 1,
     };
+    at(t, *g)->interval_ns = checkpoint_interval(&at(t, *g)->saves, row->gpus);
     at(t, *g)->row.first_start_ns = at(t, *g)->row.end_ns = SIM_NEVER;
     return true;
 }
@@ -133,7 +144,8 @@ void gang_close(struct training *t, uint32_t g, enum job_outcome outcome)
     gang->row.outcome = outcome;
     if (measured(t, gang)) {
         struct queue_totals *n = &t->totals;
-        uint64_t *const counts[OUTCOMES] = {&n->done, &n->censored, &n->waiting, &n->refused};
+        uint64_t *const counts[OUTCOMES] = {&n->done, &n->censored, &n->waiting, &n->refused,
+                                            &n->cancelled};
         if (!gang->row.backlog)
             ++*counts[outcome];
         else if (outcome == OUTCOME_DONE)
@@ -150,17 +162,30 @@ void gang_close(struct training *t, uint32_t g, enum job_outcome outcome)
 
 /* ---- a segment ---- */
 
-static simtime_ns length(const struct training *t, const struct gang *g, simtime_ns left_ns)
+static struct save_comb comb_of(const struct gang *g, simtime_ns left_ns)
 {
-    const struct checkpoint_plan *c = &t->plan->checkpoint;
-    return checkpoint_length(restore(g), left_ns, g->interval_ns, c->stall_ns, c->final_save);
+    const struct checkpoint_plan *s = &g->saves;
+    return (struct save_comb){.restore_ns = restore(g),
+                              .left_ns = left_ns,
+                              .interval_ns = g->interval_ns,
+                              .growth = s->growth,
+                              .stall_ns = s->stall_ns,
+                              .write_ns = s->write_ns,
+                              .copy_ns = s->copy_ns,
+                              .copy_stall_ns = s->copy_stall_ns,
+                              .final_save = s->final_save};
 }
 
-static struct progress progress(const struct training *t, const struct gang *g, simtime_ns now)
+static simtime_ns length(const struct gang *g, simtime_ns left_ns)
 {
-    const struct checkpoint_plan *c = &t->plan->checkpoint;
-    return checkpoint_progress(restore(g), left(g), g->interval_ns, c->stall_ns, c->final_save,
-                               now - g->since_ns);
+    const struct save_comb c = comb_of(g, left_ns);
+    return checkpoint_length(&c);
+}
+
+static struct progress progress(const struct gang *g, simtime_ns now)
+{
+    const struct save_comb c = comb_of(g, left(g));
+    return checkpoint_progress(&c, now - g->since_ns);
 }
 
 /* A limit bounds the wall time of the whole job, saves included; what has been kept counts. */
@@ -173,20 +198,21 @@ simtime_ns gang_estimate(const struct training *t, uint32_t g)
     if (t->plan->estimate == ESTIMATE_FACTOR) {
         simtime_ns work =
             sim_time_from_s(sim_time_to_s(gang->row.work_ns) * t->plan->estimate_factor);
-        return length(t, gang, work > done ? work - done : 0);
+        return length(gang, work > done ? work - done : 0);
     }
-    return length(t, gang, left(gang));
+    return length(gang, left(gang));
 }
 
 simtime_ns gang_next_stop(const struct training *t, uint32_t g, bool save, simtime_ns now)
 {
     const struct gang *gang = &t->gangs.items[g];
-    simtime_ns end = sim_time_add(gang->since_ns, length(t, gang, left(gang)));
-    if (!save || gang->interval_ns == 0 || gang->interval_ns == SIM_NEVER)
+    if (gang->state == GANG_BROKEN)
+        return now;
+    simtime_ns end = sim_time_add(gang->since_ns, length(gang, left(gang)));
+    if (!save)
         return end;
-    uint64_t saves = progress(t, gang, now).saves + 1;
-    simtime_ns period = sim_time_add(gang->interval_ns, t->plan->checkpoint.stall_ns);
-    simtime_ns saved = gang->since_ns + restore(gang) + saves * period;
+    const struct save_comb c = comb_of(gang, left(gang));
+    simtime_ns saved = sim_time_add(gang->since_ns, checkpoint_next_save(&c, now - gang->since_ns));
     return saved < end ? saved : end;
 }
 
@@ -216,27 +242,21 @@ static void rebook(struct training *t, const struct gang *g, enum gpu_state to, 
                       t0, t1);
 }
 
-/* Books the saves of a segment that has ended at now, and its lost end. The i-th complete save
- * (from 0) follows min((i + 1) tau, left) of work and i saves. */
-static void book_segment(struct training *t, const struct gang *g, const struct progress *p,
-                         simtime_ns now, bool unfinished_is_kept)
+/* Books the stalls of a segment that has ended at now, and its lost end: all since the state that
+ * its last complete save, or copy, holds. The comb before the measured part is not counted. */
+static void book_segment(struct training *t, const struct gang *g, simtime_ns lost_ns,
+                         simtime_ns now)
 {
-    simtime_ns stall = t->plan->checkpoint.stall_ns;
-    simtime_ns first = g->since_ns + restore(g);
-    uint64_t i = 0;
-    if (p->saves > 1 && t->start_ns > first) /* the comb before the measured part is not counted */
-        i = (t->start_ns - first) / (g->interval_ns + stall);
-    for (; stall > 0 && i < p->saves; i++) {
-        simtime_ns work = i < left(g) / g->interval_ns ? (i + 1) * g->interval_ns : left(g);
-        simtime_ns from = first + work + i * stall;
-        if (from >= t->end_ns)
-            break;
-        rebook(t, g, GPU_CHECKPOINTING, from, from + stall);
+    const struct save_comb c = comb_of(g, left(g));
+    simtime_ns safe = now - lost_ns, from, to = 0;
+    if (t->start_ns > g->since_ns)
+        to = t->start_ns - g->since_ns;
+    while (checkpoint_next_stall(&c, to, &from, &to) && g->since_ns + from < safe &&
+           g->since_ns + from < t->end_ns) {
+        simtime_ns end = g->since_ns + to;
+        rebook(t, g, GPU_CHECKPOINTING, g->since_ns + from, end < safe ? end : safe);
     }
-    if (unfinished_is_kept)
-        rebook(t, g, GPU_CHECKPOINTING, now - p->lost_save_ns, now);
-    else
-        rebook(t, g, GPU_LOST, now - p->lost_work_ns - p->lost_save_ns, now);
+    rebook(t, g, GPU_LOST, safe, now);
 }
 
 /* Of each hour from its start on, a gang that is busy only in part idles at the end. */
@@ -257,6 +277,23 @@ static void book_idle(struct training *t, const struct gang *g, simtime_ns now)
 
 /* ---- start and end ---- */
 
+static void begin_segment(struct training *t, uint32_t g, simtime_ns now);
+static void noticed(struct training *t, uint32_t g, simtime_ns now);
+
+/* Of the next segment. A suspended gang finds its state in the hosts' memory. */
+static void draw_restart(struct training *t, struct gang *g)
+{
+    if (g->suspended) {
+        g->load_ns = t->plan->preemption.resume_ns;
+        g->init_ns = 0;
+        g->suspended = false;
+        return;
+    }
+    g->load_ns = dist_draw(&t->plan->restart_load, &t->restart);
+    g->init_ns = dist_draw(&t->plan->restart_init, &t->restart);
+    g->init_ns = sim_time_add(g->init_ns, n_nodes(t, g->row.gpus) * t->plan->restart_per_node_ns);
+}
+
 static void end_segment(struct training *t, uint32_t g)
 {
     struct gang *gang = at(t, g);
@@ -272,7 +309,7 @@ static void end_segment(struct training *t, uint32_t g)
 static void finish(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
-    struct progress p = progress(t, gang, now);
+    struct progress p = progress(gang, now);
     struct gang was = *gang;
     gang->row.restoring_ns += p.restore_ns;
     gang->row.saving_ns += p.save_ns;
@@ -281,13 +318,13 @@ static void finish(struct training *t, uint32_t g, simtime_ns now)
     end_segment(t, g);
     gang_close(t, g, OUTCOME_DONE);
     fleet_stop_at(gang_fleet(t, &was), was.lease, now, 0);
-    book_segment(t, &was, &p, now, true);
+    book_segment(t, &was, 0, now);
     book_idle(t, &was, now);
 }
 
 static void schedule_end(struct training *t, const struct gang *g)
 {
-    engine_schedule(t->engine, g->timer, sim_time_add(g->since_ns, length(t, g, left(g))));
+    engine_schedule(t->engine, g->timer, sim_time_add(g->since_ns, length(g, left(g))));
 }
 
 static void fire(void *ctx, uint32_t g)
@@ -299,6 +336,10 @@ static void fire(void *ctx, uint32_t g)
         finish(t, g, now);
         return;
     }
+    if (gang->state == GANG_BROKEN) {
+        noticed(t, g, now);
+        return;
+    }
     assert(gang->state == GANG_RESTORING);
     gang->state = GANG_TRAINING;
     fleet_set_state(gang_fleet(t, gang), gang->lease, GPU_TRAINING);
@@ -306,25 +347,17 @@ static void fire(void *ctx, uint32_t g)
     schedule_end(t, gang);
 }
 
-void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simtime_ns now)
+/* On the GPUs of its lease, whose state is gang_first_state. */
+static void begin_segment(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
-    gang->pool = pool;
-    gang->row.waiting_ns += now - gang->since_ns;
-    if (gang->state == GANG_ASSEMBLING)
-        gang->row.blocked_ns[BLOCK_PREEMPTION] += now - gang->asked_ns;
-    if (gang->row.first_start_ns == SIM_NEVER) {
-        gang->row.first_start_ns = now;
-        t->totals.started += !gang->row.backlog && measured(t, gang);
-    }
-    gang->lease = l;
     gang->since_ns = now;
     gang->state = restore(gang) > 0 ? GANG_RESTORING : GANG_TRAINING;
     gang->expected_end_ns = sim_time_add(now, gang_estimate(t, g));
     struct expected_end end = {gang->expected_end_ns, g, gang->row.gpus};
     t->blocked.known = false;
-    bool added = expected_ends_add(&t->ends[pool], end);
-    shares_change(&t->shares, gang->tenant, pool, gang->row.gpus, now);
+    bool added = expected_ends_add(&t->ends[gang->pool], end);
+    shares_change(&t->shares, gang->tenant, gang->pool, gang->row.gpus, now);
     assert(added); /* gang_new made room */
     (void)added;
     enum hr_err err = engine_timer_new(t->engine, EVENT_COMPLETE, fire, t, g, &gang->timer);
@@ -340,70 +373,186 @@ void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simti
     }
 }
 
+void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simtime_ns now)
+{
+    struct gang *gang = at(t, g);
+    gang->pool = pool;
+    gang->row.waiting_ns += now - gang->since_ns;
+    if (gang->state == GANG_ASSEMBLING)
+        gang->row.blocked_ns[BLOCK_PREEMPTION] += now - gang->asked_ns;
+    if (gang->row.first_start_ns == SIM_NEVER) {
+        gang->row.first_start_ns = now;
+        t->totals.started += !gang->row.backlog && measured(t, gang);
+    }
+    gang->lease = l;
+    begin_segment(t, g, now);
+}
+
 /* ---- eviction ---- */
 
-static bool saves_on_notice(const struct training *t, simtime_ns grace_ns)
+static simtime_ns grace_of(const struct training *t, simtime_ns given_ns)
 {
-    const struct checkpoint_plan *c = &t->plan->checkpoint;
-    return c->save_on_notice && c->notice_save_ns <= grace_ns;
+    const struct preemption_plan *p = &t->plan->preemption;
+    return p->own_grace && p->grace_ns < given_ns ? p->grace_ns : given_ns;
+}
+
+/* An eviction that keeps all the work, and how long it takes. */
+static bool keeps_work(const struct training *t, const struct gang *g, simtime_ns grace_ns,
+                       simtime_ns *save_ns)
+{
+    const struct preemption_plan *p = &t->plan->preemption;
+    *save_ns = p->mode == PREEMPTION_SUSPEND ? p->suspend_ns : g->saves.notice_save_ns;
+    return p->mode != PREEMPTION_CANCEL && *save_ns <= grace_ns &&
+           (p->mode == PREEMPTION_SUSPEND || g->saves.save_on_notice);
 }
 
 uint64_t gang_loss(const struct training *t, uint32_t g, simtime_ns now)
 {
     const struct gang *gang = &t->gangs.items[g];
-    if (!gang->preemptible)
+    const struct fleet *f = gang_fleet(t, gang);
+    simtime_ns exempt = t->plan->preemption.exempt_ns, save;
+    if (!gang->preemptible || now < sim_time_add(fleet_lease_since(f, gang->lease), exempt))
         return FLEET_KEEP;
-    if (saves_on_notice(t, fleet_grace_ns(gang_fleet(t, gang))))
+    if (gang->state == GANG_BROKEN || keeps_work(t, gang, grace_of(t, fleet_grace_ns(f)), &save))
         return 0;
-    struct progress p = progress(t, gang, now);
-    u128 loss = (u128)(p.lost_work_ns + p.lost_save_ns) * gang->row.gpus;
+    struct progress p = progress(gang, now);
+    u128 lost = (u128)p.lost_work_ns + p.lost_save_ns;
+    if (t->plan->preemption.mode == PREEMPTION_CANCEL)
+        lost = (u128)gang->row.done_ns + p.work_ns + p.save_ns;
+    u128 loss = lost * gang->row.gpus;
     return loss < FLEET_KEEP ? (uint64_t)loss : FLEET_KEEP - 1;
 }
 
-/* A save on notice keeps all the work up to now and ends the save that was under way; without one
- * the work since the last complete save is gone. */
-void gang_evict(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace_ns)
+/* Accounts for a segment that ends with kept_ns of its work and loses so much of its end. */
+static void end_with(struct gang *g, const struct progress *p, simtime_ns kept_ns,
+                     simtime_ns lost_ns)
+{
+    g->row.restoring_ns += p->restore_ns;
+    g->row.done_ns += kept_ns;
+    g->row.saving_ns += p->work_ns + p->save_ns - kept_ns - lost_ns;
+    g->row.lost_ns += lost_ns;
+}
+
+/* Work of earlier segments is booked as it was done; what this one has done is lost with it. */
+static void cancel(struct training *t, uint32_t g, const struct progress *p, simtime_ns now,
+                   simtime_ns stop)
 {
     struct gang *gang = at(t, g);
-    assert(gang->state == GANG_TRAINING || gang->state == GANG_RESTORING);
-    bool saved = saves_on_notice(t, grace_ns);
-    struct progress p = progress(t, gang, now);
-    simtime_ns save = saved ? t->plan->checkpoint.notice_save_ns : 0;
-    simtime_ns stop = now + (saved ? save : grace_ns);
     struct gang was = *gang;
-    gang->row.restoring_ns += p.restore_ns;
-    gang->row.done_ns += saved ? p.work_ns : p.kept_ns;
-    gang->row.saving_ns += p.save_ns - (saved ? 0 : p.lost_save_ns);
-    gang->row.lost_ns += saved ? 0 : p.lost_work_ns + p.lost_save_ns;
-    gang->row.preemptions++;
-    t->totals.preemptions += in_measured_part(t, now);
-    end_segment(t, g);
-    gang->state = GANG_STOPPING;
+    gang->row.lost_ns += gang->row.done_ns + p->work_ns + p->save_ns;
+    gang->row.done_ns = 0;
+    gang->row.restoring_ns += p->restore_ns;
+    gang->row.end_ns = stop < t->end_ns ? stop : SIM_NEVER;
+    gang_close(t, g, stop < t->end_ns ? OUTCOME_CANCELLED : OUTCOME_CENSORED);
+    fleet_stop_at(gang_fleet(t, &was), was.lease, stop, 0);
+    book_segment(t, &was, p->work_ns + p->save_ns, now);
+}
+
+/* A save on notice or a suspension keeps all the work up to now and ends the save that was under
+ * way; without one the work since the last complete save is gone. */
+static void stop(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace_ns)
+{
+    struct gang *gang = at(t, g);
+    simtime_ns save;
+    bool saved = keeps_work(t, gang, grace_ns, &save);
+    struct progress p = progress(gang, now);
+    simtime_ns stop = now + (saved ? save : grace_ns);
+    if (t->plan->preemption.mode == PREEMPTION_CANCEL) {
+        cancel(t, g, &p, now, stop);
+        return;
+    }
+    struct gang was = *gang;
+    simtime_ns lost = saved ? 0 : p.lost_work_ns + p.lost_save_ns;
+    end_with(gang, &p, saved ? p.work_ns : p.kept_ns, lost);
+    gang->suspended = saved && t->plan->preemption.mode == PREEMPTION_SUSPEND;
     if (left(gang) == 0) { /* it was in its final save, and the save on notice is that */
         bool ends = stop < t->end_ns;
         gang->row.end_ns = ends ? stop : SIM_NEVER;
         gang_close(t, g, ends ? OUTCOME_DONE : OUTCOME_CENSORED);
     }
-    fleet_stop_at(gang_fleet(t, &was), was.lease, stop, save);
-    book_segment(t, &was, &p, now, saved);
+    fleet_stop_at(gang_fleet(t, &was), was.lease, stop, saved ? save : 0);
+    book_segment(t, &was, lost, now);
 }
 
-/* One node less ends the gang: what it has done since the last complete save is lost. */
+/* ---- failure ---- */
+
+/* Where a spare takes the node's place the gang starts again on the GPUs that it has, from the
+ * copies in host memory if one node alone was lost; else from the last complete save. */
+static void give_up_or_swap(struct training *t, uint32_t g, simtime_ns now, bool may_swap)
+{
+    struct gang *gang = at(t, g);
+    struct progress p = progress(gang, gang->broken_ns);
+    struct gang was = *gang;
+    uint32_t node;
+    bool swapped = may_swap && fleet_replace(gang_fleet(t, gang), gang->lease, &node);
+    bool copied = swapped && gang->one_node_lost && p.copied_ns > p.kept_ns;
+    simtime_ns lost = copied ? p.uncopied_ns : p.lost_work_ns + p.lost_save_ns;
+    end_with(gang, &p, copied ? p.copied_ns : p.kept_ns, lost);
+    gang->row.lost_ns += now - gang->broken_ns;
+    gang->state = GANG_STOPPING;
+    if (swapped) {
+        gang->row.swaps++;
+        t->totals.swaps += in_measured_part(t, now);
+        draw_restart(t, gang);
+        if (copied)
+            gang->load_ns = gang->saves.copy_restore_ns;
+        fleet_set_state(gang_fleet(t, gang), gang->lease, gang_first_state(t, g));
+        begin_segment(t, g, now);
+    } else {
+        fleet_stop_at(gang_fleet(t, &was), was.lease, now, 0);
+    }
+    book_segment(t, &was, lost, was.broken_ns);
+}
+
+static void noticed(struct training *t, uint32_t g, simtime_ns now)
+{
+    engine_timer_free(t->engine, at(t, g)->timer);
+    at(t, g)->timer = TIMER_NONE;
+    give_up_or_swap(t, g, now, true);
+}
+
+/* One node less ends the work; until somebody notices, the other GPUs are held for nothing. */
 void gang_fail(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
-    struct progress p = progress(t, gang, now);
-    struct gang was = *gang;
-    gang->row.restoring_ns += p.restore_ns;
-    gang->row.done_ns += p.kept_ns;
-    gang->row.saving_ns += p.save_ns - p.lost_save_ns;
-    gang->row.lost_ns += p.lost_work_ns + p.lost_save_ns;
     gang->row.failures++;
     t->totals.failures += in_measured_part(t, now);
+    if (gang->state == GANG_BROKEN) {
+        gang->one_node_lost = false;
+        return;
+    }
+    end_segment(t, g);
+    gang->state = GANG_BROKEN;
+    gang->broken_ns = now;
+    gang->one_node_lost = true;
+    simtime_ns unnoticed = dist_draw(&t->plan->detection, &t->restart);
+    if (unnoticed == 0) {
+        give_up_or_swap(t, g, now, true);
+        return;
+    }
+    fleet_set_state(gang_fleet(t, gang), gang->lease, GPU_LOST);
+    enum hr_err err = engine_timer_new(t->engine, EVENT_COMPLETE, fire, t, g, &gang->timer);
+    if (err != HR_OK)
+        training_fail(t, err);
+    else
+        engine_schedule(t->engine, gang->timer, sim_time_add(now, unnoticed));
+}
+
+void gang_evict(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace_ns)
+{
+    struct gang *gang = at(t, g);
+    gang->row.preemptions++;
+    t->totals.preemptions += in_measured_part(t, now);
+    if (gang->state == GANG_BROKEN) {
+        engine_timer_free(t->engine, gang->timer);
+        gang->timer = TIMER_NONE;
+        give_up_or_swap(t, g, now, false);
+        return;
+    }
+    assert(gang->state == GANG_TRAINING || gang->state == GANG_RESTORING);
     end_segment(t, g);
     gang->state = GANG_STOPPING;
-    fleet_stop_at(gang_fleet(t, &was), was.lease, now, 0);
-    book_segment(t, &was, &p, now, false);
+    stop(t, g, now, grace_of(t, grace_ns));
 }
 
 void gang_withdrawn(struct training *t, uint32_t g, simtime_ns now)
@@ -418,8 +567,7 @@ void gang_released(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
     gang->lease = LEASE_NONE;
-    gang->load_ns = dist_draw(&t->plan->restart_load, &t->restart);
-    gang->init_ns = dist_draw(&t->plan->restart_init, &t->restart);
+    draw_restart(t, gang);
     gang_wait(t, g, now);
     training_want_pass(t);
 }
@@ -429,6 +577,16 @@ void gang_released(struct training *t, uint32_t g, simtime_ns now)
 void gang_settle(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
+    if (gang->state == GANG_BROKEN) { /* as if noticed now */
+        struct progress p = progress(gang, gang->broken_ns);
+        simtime_ns lost = p.lost_work_ns + p.lost_save_ns;
+        book_segment(t, gang, lost, gang->broken_ns);
+        end_with(gang, &p, p.kept_ns, lost);
+        gang->row.lost_ns += now - gang->broken_ns;
+        engine_timer_free(t->engine, gang->timer);
+        gang_close(t, g, OUTCOME_CENSORED);
+        return;
+    }
     if (gang->state != GANG_RESTORING && gang->state != GANG_TRAINING) {
         if (gang->state != GANG_STOPPING)
             gang->row.waiting_ns += now - gang->since_ns;
@@ -439,8 +597,8 @@ void gang_settle(struct training *t, uint32_t g, simtime_ns now)
         gang_close(t, g, OUTCOME_WAITING);
         return;
     }
-    struct progress p = progress(t, gang, now);
-    book_segment(t, gang, &p, now, true);
+    struct progress p = progress(gang, now);
+    book_segment(t, gang, 0, now);
     book_idle(t, gang, now);
     gang->row.restoring_ns += p.restore_ns;
     gang->row.saving_ns += p.save_ns;

@@ -9,7 +9,9 @@ const char *const backfill_kind_names[BACKFILL_KINDS] = {"none", "easy", "conser
                                                          "best-effort"};
 const char *const queue_order_names[QUEUE_ORDERS] = {"fifo", "priority", "shortest", "fair-share"};
 const char *const estimate_kind_names[ESTIMATE_KINDS] = {"exact", "limit", "factor"};
-const char *const job_outcome_names[OUTCOMES] = {"done", "censored", "waiting", "refused"};
+const char *const job_outcome_names[OUTCOMES] = {"done", "censored", "waiting", "refused",
+                                                 "cancelled"};
+const char *const preemption_mode_names[PREEMPTION_MODES] = {"requeue", "suspend", "cancel"};
 
 /* ---- the claimant ---- */
 

@@ -35,6 +35,23 @@ extern const char *const queue_order_names[QUEUE_ORDERS];
 enum estimate_kind { ESTIMATE_EXACT, ESTIMATE_LIMIT, ESTIMATE_FACTOR, ESTIMATE_KINDS };
 extern const char *const estimate_kind_names[ESTIMATE_KINDS];
 
+/* What an eviction does to a gang. */
+enum preemption_mode {
+    PREEMPTION_REQUEUE, /* it stops and comes back from its last complete save */
+    PREEMPTION_SUSPEND, /* its state is copied to the hosts: nothing is lost; resumes anywhere */
+    PREEMPTION_CANCEL,  /* it ends: all its work is lost */
+    PREEMPTION_MODES
+};
+extern const char *const preemption_mode_names[PREEMPTION_MODES];
+
+struct preemption_plan {
+    enum preemption_mode mode;
+    bool own_grace; /* else the pool's, which is the longest in any case */
+    simtime_ns grace_ns;
+    simtime_ns exempt_ns;             /* not evicted for others before it has run so long */
+    simtime_ns suspend_ns, resume_ns; /* suspend: must fit the grace, else as requeue */
+};
+
 /* One kind of gang in the backlog. */
 struct backlog_class {
     uint32_t gpus;
@@ -64,8 +81,11 @@ struct queue_plan {
     enum estimate_kind estimate;
     double estimate_factor; /* factor: estimate = factor * work */
     struct checkpoint_plan checkpoint;
-    struct dist restart_load; /* restart: load the checkpoint ... */
-    struct dist restart_init; /* ... and initialise; only after a preemption or failure */
+    struct dist restart_load;       /* restart: load the checkpoint ... */
+    struct dist restart_init;       /* ... and initialise; only after a preemption or failure */
+    simtime_ns restart_per_node_ns; /* added to restart_init for each node of the gang */
+    struct dist detection;          /* of a failure: until then the gang holds what it has left */
+    struct preemption_plan preemption;
     enum shape_kind placement;
     const struct job_trace *jobs; /* NULL: none */
     bool jobs_loop;               /* start the trace again at its end, after span + mean gap */
@@ -80,7 +100,14 @@ struct queue_plan {
 };
 
 /* One finished, censored or waiting job in the result. */
-enum job_outcome { OUTCOME_DONE, OUTCOME_CENSORED, OUTCOME_WAITING, OUTCOME_REFUSED, OUTCOMES };
+enum job_outcome {
+    OUTCOME_DONE,
+    OUTCOME_CENSORED,
+    OUTCOME_WAITING,
+    OUTCOME_REFUSED,
+    OUTCOME_CANCELLED, /* evicted for good */
+    OUTCOMES
+};
 extern const char *const job_outcome_names[OUTCOMES];
 
 struct job_row {
@@ -99,14 +126,16 @@ struct job_row {
     simtime_ns saving_ns, restoring_ns, waiting_ns; /* waiting: in the queue, all times together */
     simtime_ns blocked_ns[BLOCKS];                  /* waiting_ns by what stood in the way */
     uint32_t preemptions, failures;
+    uint32_t swaps; /* failures after which a hot spare took the node's place */
 };
 
 /* Of recorded jobs submitted in the measured part, except where said otherwise:
- * submitted = done + refused + censored + waiting. */
+ * submitted = done + refused + cancelled + censored + waiting. */
 struct queue_totals {
-    uint64_t submitted, started, done, refused;
+    uint64_t submitted, started, done, refused, cancelled;
     uint64_t preemptions;       /* evictions in the measured part, of any gang */
     uint64_t failures;          /* gangs that lost a node in it */
+    uint64_t swaps;             /* of these, restarted in place with a hot spare */
     uint64_t backlog_done;      /* backlog gangs that started in the measured part */
     uint64_t censored, waiting; /* at the end: running; in the queue or giving up their GPUs */
 };

@@ -23,12 +23,17 @@ enum gang_state {
     GANG_ASSEMBLING, /* reclaimed GPUs are on their way */
     GANG_RESTORING,
     GANG_TRAINING,
+    GANG_BROKEN,  /* a node is gone, nobody has noticed yet */
     GANG_STOPPING /* evicted: grace, save, teardown */
 };
 
 struct gang {
     struct job_row row; /* done_ns: work kept so far */
     simtime_ns limit_ns, interval_ns;
+    struct checkpoint_plan saves;  /* the queue's, as it holds for this gang */
+    simtime_ns broken_ns;          /* broken: since when */
+    bool suspended;                /* the next segment resumes it */
+    bool one_node_lost;            /* broken: copies in host memory have outlived it */
     simtime_ns load_ns, init_ns;   /* restore of its next or present segment */
     simtime_ns since_ns;           /* began to wait, or its segment began */
     simtime_ns expected_end_ns;    /* while it runs */

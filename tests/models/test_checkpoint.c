@@ -16,6 +16,30 @@ static uint64_t next(uint64_t *s)
     return z ^ (z >> 31);
 }
 
+static struct save_comb comb_of(simtime_ns restore, simtime_ns left, simtime_ns tau,
+                                simtime_ns stall, bool final_save)
+{
+    return (struct save_comb){.restore_ns = restore,
+                              .left_ns = left,
+                              .interval_ns = tau,
+                              .stall_ns = stall,
+                              .final_save = final_save};
+}
+
+static simtime_ns length_of(simtime_ns restore, simtime_ns left, simtime_ns tau, simtime_ns stall,
+                            bool final_save)
+{
+    const struct save_comb c = comb_of(restore, left, tau, stall, final_save);
+    return checkpoint_length(&c);
+}
+
+static struct progress progress_of(simtime_ns restore, simtime_ns left, simtime_ns tau,
+                                   simtime_ns stall, bool final_save, simtime_ns elapsed)
+{
+    const struct save_comb c = comb_of(restore, left, tau, stall, final_save);
+    return checkpoint_progress(&c, elapsed);
+}
+
 struct segment {
     simtime_ns restore, left, tau, stall;
     bool final_save;
@@ -57,7 +81,7 @@ static void same(const struct segment *s, simtime_ns elapsed)
     simtime_ns length;
     struct progress want = walk(s, elapsed, &length);
     struct progress got =
-        checkpoint_progress(s->restore, s->left, s->tau, s->stall, s->final_save, elapsed);
+        progress_of(s->restore, s->left, s->tau, s->stall, s->final_save, elapsed);
     cr_assert(got.restore_ns == want.restore_ns && got.work_ns == want.work_ns &&
                   got.save_ns == want.save_ns && got.kept_ns == want.kept_ns &&
                   got.lost_work_ns == want.lost_work_ns && got.lost_save_ns == want.lost_save_ns &&
@@ -67,7 +91,7 @@ static void same(const struct segment *s, simtime_ns elapsed)
               s->restore, s->left, s->tau, s->stall, s->final_save, elapsed, got.work_ns,
               want.work_ns, got.save_ns, want.save_ns, got.kept_ns, want.kept_ns, got.saves,
               want.saves);
-    cr_assert_eq(checkpoint_length(s->restore, s->left, s->tau, s->stall, s->final_save), length);
+    cr_assert_eq(length_of(s->restore, s->left, s->tau, s->stall, s->final_save), length);
     /* The parts of a segment add up to it. */
     simtime_ns clipped = elapsed < length ? elapsed : length;
     cr_assert_eq(got.restore_ns + got.work_ns + got.save_ns, clipped);
@@ -102,7 +126,7 @@ Test(checkpoint, equals_the_stepper_in_random_segments)
         s.tau = s.left / (1 + next(&seed) % 40) + next(&seed) % 3; /* often near a whole count */
         if (s.tau == 0)
             s.tau = SIM_HOUR;
-        simtime_ns length = checkpoint_length(s.restore, s.left, s.tau, s.stall, s.final_save);
+        simtime_ns length = length_of(s.restore, s.left, s.tau, s.stall, s.final_save);
         same(&s, next(&seed) % (length + 10));
         /* Boundaries and their neighbours: the end of a piece, of its save, of the segment. */
         simtime_ns edge = s.restore + (1 + next(&seed) % 5) * (s.tau + s.stall);
@@ -119,7 +143,7 @@ Test(checkpoint, equals_the_stepper_in_random_segments)
 Test(checkpoint, known_answer)
 {
     /* restore 10, then 30 work, 5 save, 30 work, 5 save, 20 work */
-    struct progress p = checkpoint_progress(10, 80, 30, 5, false, 10 + 35 + 30 + 2);
+    struct progress p = progress_of(10, 80, 30, 5, false, 10 + 35 + 30 + 2);
     cr_assert_eq(p.restore_ns, 10);
     cr_assert_eq(p.work_ns, 60);
     cr_assert_eq(p.save_ns, 7);
@@ -127,10 +151,10 @@ Test(checkpoint, known_answer)
     cr_assert_eq(p.lost_work_ns, 30);
     cr_assert_eq(p.lost_save_ns, 2);
     cr_assert_eq(p.saves, 1);
-    cr_assert_eq(checkpoint_length(10, 80, 30, 5, false), 100);
-    cr_assert_eq(checkpoint_length(10, 80, 30, 5, true), 105);
-    cr_assert_eq(checkpoint_length(10, 90, 30, 5, false), 110);
-    cr_assert_eq(checkpoint_length(1, UINT64_MAX / 2, 1, 10, false), SIM_NEVER);
+    cr_assert_eq(length_of(10, 80, 30, 5, false), 100);
+    cr_assert_eq(length_of(10, 80, 30, 5, true), 105);
+    cr_assert_eq(length_of(10, 90, 30, 5, false), 110);
+    cr_assert_eq(length_of(1, UINT64_MAX / 2, 1, 10, false), SIM_NEVER);
 }
 
 Test(checkpoint, interval_rules)
@@ -211,10 +235,10 @@ static double run_job(const struct renewal *r, simtime_ns tau, bool final_save, 
     for (;;) {
         double u = ((double)(next(seed) >> 11) + 0.5) * 0x1p-53;
         simtime_ns kill = sim_time_from_s(-log(u) * r->mtbf_s);
-        simtime_ns length = checkpoint_length(restore, left, tau, stall, final_save);
+        simtime_ns length = length_of(restore, left, tau, stall, final_save);
         if (kill >= length)
             return clock_s + sim_time_to_s(length);
-        left -= checkpoint_progress(restore, left, tau, stall, final_save, kill).kept_ns;
+        left -= progress_of(restore, left, tau, stall, final_save, kill).kept_ns;
         clock_s += sim_time_to_s(kill) + r->downtime_s;
         restore = sim_time_from_s(r->restart_s);
         ++*kills;
