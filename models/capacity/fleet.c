@@ -27,7 +27,7 @@ uint32_t fleet_plan_gpus(const struct fleet_plan *p)
 static void strand(struct fleet *f)
 {
     uint32_t smallest = 0;
-    for (size_t i = 0; i < f->claimants.n; i++) {
+    for (size_t i = 0; i < f->claimants.n && smallest != 1; i++) { /* there is no smaller one */
         const struct claimant_ops *ops = &f->claimants.items[i].ops;
         uint32_t share = ops->waiting_share ? ops->waiting_share(ops->self) : 0;
         if (share > 0 && (smallest == 0 || share < smallest))
@@ -202,9 +202,7 @@ enum grant fleet_would(const struct fleet *f, uint32_t claimant, const struct sh
         return ceiling;
     if (fit == GRANT_ROOM)
         return GRANT_ROOM;
-    bool lent =
-        shape->gpus <= quota_free(f, claimant) && shape->gpus <= quota_coming(f, claimant, 0);
-    return lent ? fit : GRANT_QUOTA;
+    return shape->gpus <= fleet_lent(f, claimant) ? fit : GRANT_QUOTA;
 }
 
 enum grant fleet_acquire(struct fleet *f, uint32_t claimant, const struct ask *ask,
@@ -261,6 +259,22 @@ uint64_t fleet_version(const struct fleet *f)
 uint32_t fleet_gpus(const struct fleet *f)
 {
     return f->nodes.n_gpus;
+}
+
+uint64_t fleet_headroom(const struct fleet *f, uint32_t claimant)
+{
+    return quota_headroom(f, claimant);
+}
+
+uint32_t fleet_lent(const struct fleet *f, uint32_t claimant)
+{
+    uint32_t free = quota_free(f, claimant), coming = quota_coming(f, claimant, 0);
+    return free < coming ? free : coming;
+}
+
+enum grant fleet_fit(const struct fleet *f, const struct shape *shape)
+{
+    return nodes_fit(&f->nodes, shape);
 }
 
 uint32_t fleet_free_gpus(const struct fleet *f)

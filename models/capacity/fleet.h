@@ -390,6 +390,13 @@ uint32_t fleet_gpus(const struct fleet *f);
 uint32_t fleet_free_gpus(const struct fleet *f);
 uint32_t fleet_coming_gpus(const struct fleet *f); /* of stopping leases, claimed by no start */
 simtime_ns fleet_grace_ns(const struct fleet *f);  /* the plan's: what evict() will be given */
+
+/* fleet_would in parts, for many shapes of one claimant: more than the headroom is over a ceiling;
+ * then more than are free lacks room; then more than lent is not lent; else the answer is fit. */
+uint64_t fleet_headroom(const struct fleet *f, uint32_t claimant);
+uint32_t fleet_lent(const struct fleet *f, uint32_t claimant);
+enum grant fleet_fit(const struct fleet *f, const struct shape *shape);
+
 uint32_t fleet_usage(const struct fleet *f, uint32_t claimant); /* every owned state */
 /* Usage above nominal quota over what is lendable in its cohort, over its weight. */
 double fleet_share(const struct fleet *f, uint32_t claimant);

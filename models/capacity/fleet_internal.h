@@ -310,6 +310,8 @@ static inline uint32_t quota_count(const struct fleet *f, uint32_t claimant, enu
 
 /* GRANT_OK, GRANT_QUOTA (over a ceiling for now) or GRANT_NEVER. */
 enum grant quota_ceiling(const struct fleet *f, uint32_t claimant, uint32_t gpus);
+/* What its ceilings leave a claimant for now. */
+uint64_t quota_headroom(const struct fleet *f, uint32_t claimant);
 /* Free GPUs a claimant may take now without touching what others do not lend. */
 uint32_t quota_free(const struct fleet *f, uint32_t claimant);
 /* GPUs free or on their way and unclaimed, and so many more, that it may have, by the same rule. */

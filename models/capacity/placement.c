@@ -212,7 +212,7 @@ enum grant nodes_fit(const struct nodes *ns, const struct shape *shape)
         return GRANT_NEVER;
     if (shape->gpus > ns->n_free)
         return GRANT_ROOM;
-    return !one || best_fit(ns, shape->gpus) != NODE_NONE ? GRANT_OK : GRANT_SHAPE;
+    return !one || ns->some >> (shape->gpus - 1) ? GRANT_OK : GRANT_SHAPE;
 }
 
 /* There is room in out for one part a node. */

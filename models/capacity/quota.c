@@ -139,16 +139,19 @@ static bool over_ceiling(const struct quota_node *v, uint32_t held, uint32_t gpu
     return gpus > above(v->ceiling, held);
 }
 
-static enum grant ceiling(const struct fleet *f, uint32_t claimant, uint32_t gpus)
+/* What reaches a node, which is a request less what fits the unlent parts below, must fit under its
+ * ceiling. */
+uint64_t quota_headroom(const struct fleet *f, uint32_t claimant)
 {
+    uint64_t below = 0, most = UINT64_MAX;
     const struct quota_node *v;
-    for (uint32_t i = quota_node(f, claimant); i != COHORT_ROOT && gpus > 0; i = v->parent) {
+    for (uint32_t i = quota_node(f, claimant); i != COHORT_ROOT; i = v->parent) {
         v = &f->tree.items[i];
-        if (over_ceiling(v, v->n[QUOTA_PROMISED], gpus))
-            return GRANT_QUOTA;
-        gpus = above(gpus, above(v->unlent, v->n[QUOTA_PROMISED]));
+        uint64_t here = below + above(v->ceiling, v->n[QUOTA_PROMISED]);
+        most = here < most ? here : most;
+        below += above(v->unlent, v->n[QUOTA_PROMISED]);
     }
-    return GRANT_OK;
+    return most;
 }
 
 enum grant quota_ceiling(const struct fleet *f, uint32_t claimant, uint32_t gpus)
@@ -163,7 +166,9 @@ enum grant quota_ceiling(const struct fleet *f, uint32_t claimant, uint32_t gpus
         rest = above(rest, v->unlent);
         others -= v->unlent;
     }
-    return gpus + others > f->nodes.n_gpus ? GRANT_NEVER : ceiling(f, claimant, gpus);
+    if (gpus + others > f->nodes.n_gpus)
+        return GRANT_NEVER;
+    return gpus <= quota_headroom(f, claimant) ? GRANT_OK : GRANT_QUOTA;
 }
 
 /* What must stay for others of so many GPUs. */

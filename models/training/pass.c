@@ -35,10 +35,10 @@ static bool less(struct training *t, uint32_t a, uint32_t b)
 {
     if (is_backlog(t, a) || is_backlog(t, b))
         return is_backlog(t, b) && !is_backlog(t, a);
-    const struct waiting_item *x = head(t, a), *y = head(t, b);
     double share_a = t->lanes[a].share, share_b = t->lanes[b].share;
     if (t->plan->order == ORDER_FAIR_SHARE && (share_a < share_b || share_b < share_a))
         return share_a < share_b;
+    const struct waiting_item *x = head(t, a), *y = head(t, b);
     return x->rank != y->rank ? x->rank < y->rank : x->number < y->number;
 }
 
@@ -213,44 +213,70 @@ static enum attempt try_start(struct walk *w, uint32_t g, uint32_t *pool)
 
 /* ---- why the others wait ---- */
 
-static enum block_reason reason_in(const struct fleet *f, uint32_t claimant,
-                                   const struct shape *shape)
+/* What a pool has for a tenant, asked for once a pass: the classes of a tenant stand together. */
+struct outlook {
+    const struct fleet *f;
+    uint64_t headroom, free, coming, out, lent;
+};
+
+static struct outlook outlook(const struct training *t, const struct tenant *tenant,
+                              uint32_t choice)
 {
-    switch (fleet_would(f, claimant, shape)) {
-    case GRANT_OK:
-        return BLOCK_ORDER;
-    case GRANT_SHAPE:
-        return BLOCK_SHAPE;
-    case GRANT_ROOM:
-        break;
-    default:
+    const struct fleet *f = t->pools[tenant->plan->pools[choice].pool].fleet;
+    return (struct outlook){
+        .f = f,
+        .headroom = fleet_headroom(f, tenant->claimant),
+        .free = fleet_free_gpus(f),
+        .coming = fleet_coming_gpus(f),
+        .out = fleet_out_gpus(f),
+        .lent = fleet_lent(f, tenant->claimant),
+    };
+}
+
+static enum block_reason reason_in(const struct outlook *o, const struct shape *shape)
+{
+    if (shape->gpus > o->headroom)
         return BLOCK_QUOTA;
+    if (shape->gpus > o->free) {
+        if (shape->gpus <= o->free + o->coming)
+            return BLOCK_PREEMPTION;
+        return shape->gpus <= o->free + o->coming + o->out ? BLOCK_SUPPLY : BLOCK_COUNT;
     }
-    uint64_t there = (uint64_t)fleet_free_gpus(f) + fleet_coming_gpus(f);
-    if (shape->gpus <= there)
-        return BLOCK_PREEMPTION;
-    return shape->gpus <= there + fleet_out_gpus(f) ? BLOCK_SUPPLY : BLOCK_COUNT;
+    if (shape->gpus > o->lent)
+        return BLOCK_QUOTA;
+    return fleet_fit(o->f, shape) == GRANT_OK ? BLOCK_ORDER : BLOCK_SHAPE;
 }
 
 /* The reason in the first pool where it is not quota. */
-static enum block_reason reason_of(const struct training *t, const struct why_class *c)
+static enum block_reason reason_of(const struct training *t, const struct why_class *c,
+                                   const struct outlook *preferred)
 {
     const struct tenant *tenant = &t->tenants[c->tenant];
     const struct shape shape = {c->gpus, t->plan->placement};
-    for (uint32_t i = 0; i < tenant->plan->n_pools; i++) {
-        const struct fleet *f = t->pools[tenant->plan->pools[i].pool].fleet;
-        enum block_reason reason = reason_in(f, tenant->claimant, &shape);
-        if (reason != BLOCK_QUOTA)
-            return reason;
+    enum block_reason reason = reason_in(preferred, &shape);
+    for (uint32_t i = 1; i < tenant->plan->n_pools && reason == BLOCK_QUOTA; i++) {
+        struct outlook o = outlook(t, tenant, i);
+        reason = reason_in(&o, &shape);
     }
-    return BLOCK_QUOTA;
+    return reason;
 }
 
 static void say_why(struct training *t, simtime_ns now)
 {
-    for (size_t i = 0; i < t->why.n; i++)
-        if (t->why.items[i].n > 0)
-            why_set(&t->why.items[i], reason_of(t, &t->why.items[i]), now);
+    struct outlook preferred = {0};
+    uint32_t tenant = UINT32_MAX;
+    for (size_t i = 0; i < t->why.n; i++) {
+        struct why_class *c = &t->why.items[t->why.order[i]];
+        if (c->n == 0)
+            continue;
+        if (c->tenant != tenant) {
+            tenant = c->tenant;
+            preferred = outlook(t, &t->tenants[tenant], 0);
+        }
+        enum block_reason reason = reason_of(t, c, &preferred);
+        if (reason != c->reason)
+            why_set(c, reason, now);
+    }
 }
 
 /* ---- the pass ---- */

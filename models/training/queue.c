@@ -44,12 +44,18 @@ static uint32_t waiting_share(void *self)
 {
     const struct seat *s = self;
     const struct training *t = s->training;
-    for (size_t i = 0; i < t->why.n; i++) {
-        const struct why_class *d = &t->why.items[t->why.order[i]];
-        const struct shape shape = {d->gpus, t->plan->placement};
-        if (d->n > 0 && d->tenant == s->tenant &&
-            fleet_would(fleet_of(s), t->tenants[s->tenant].claimant, &shape) != GRANT_QUOTA)
-            return d->share;
+    const struct fleet *f = fleet_of(s);
+    uint32_t claimant = t->tenants[s->tenant].claimant;
+    uint64_t headroom = fleet_headroom(f, claimant), free = fleet_free_gpus(f);
+    uint32_t lent = fleet_lent(f, claimant);
+    for (size_t i = why_first(&t->why, s->tenant); i < t->why.n; i++) {
+        const struct why_class *c = &t->why.items[t->why.order[i]];
+        if (c->tenant != s->tenant)
+            break;
+        if (c->n == 0)
+            continue;
+        if (c->gpus <= headroom && (c->gpus > free || c->gpus <= lent))
+            return c->share;
     }
     return 0;
 }

@@ -37,26 +37,37 @@ static bool grow(struct why_table *w)
 
 static int compare(const struct why_class *c, uint32_t tenant, uint32_t share, uint32_t gpus)
 {
+    if (c->tenant != tenant)
+        return c->tenant < tenant ? -1 : 1;
     if (c->share != share)
         return c->share < share ? -1 : 1;
-    if (c->gpus != gpus)
-        return c->gpus < gpus ? -1 : 1;
-    return c->tenant < tenant ? -1 : c->tenant > tenant;
+    return c->gpus < gpus ? -1 : c->gpus > gpus;
 }
 
-uint32_t why_class_of(struct why_table *w, uint32_t tenant, uint32_t share, uint32_t gpus)
+/* The first place whose class does not come before. */
+static size_t lower_bound(const struct why_table *w, uint32_t tenant, uint32_t share, uint32_t gpus)
 {
     size_t low = 0, high = w->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int c = compare(&w->items[w->order[middle]], tenant, share, gpus);
-        if (c == 0)
-            return w->order[middle];
-        if (c < 0)
+        if (compare(&w->items[w->order[middle]], tenant, share, gpus) < 0)
             low = middle + 1;
         else
             high = middle;
     }
+    return low;
+}
+
+size_t why_first(const struct why_table *w, uint32_t tenant)
+{
+    return lower_bound(w, tenant, 0, 0);
+}
+
+uint32_t why_class_of(struct why_table *w, uint32_t tenant, uint32_t share, uint32_t gpus)
+{
+    size_t low = lower_bound(w, tenant, share, gpus);
+    if (low < w->n && compare(&w->items[w->order[low]], tenant, share, gpus) == 0)
+        return w->order[low];
     if (!grow(w))
         return UINT32_MAX;
     uint32_t number = (uint32_t)w->n++;

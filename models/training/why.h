@@ -40,7 +40,7 @@ struct why_class {
 
 struct why_table {
     struct why_class *items; /* owned; by class number */
-    uint32_t *order;         /* owned; class numbers sorted by (share, gpus, tenant) */
+    uint32_t *order;         /* owned; class numbers sorted by (tenant, share, gpus) */
     size_t n, capacity;
 };
 
@@ -48,6 +48,9 @@ void why_fini(struct why_table *w); /* accepts a zeroed struct */
 
 /* The number of a class, which stays the same; UINT32_MAX: memory is out. */
 uint32_t why_class_of(struct why_table *w, uint32_t tenant, uint32_t share, uint32_t gpus);
+
+/* Where the classes of a tenant begin in order, if it has any. */
+size_t why_first(const struct why_table *w, uint32_t tenant);
 
 /* A gang begins to wait: at[] is what its class has added up so far. */
 void why_begin(struct why_table *w, uint32_t class, simtime_ns now, simtime_ns at[BLOCKS]);

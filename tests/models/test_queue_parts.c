@@ -103,8 +103,12 @@ Test(queue_parts, why_adds_up_each_wait)
         }
     }
     cr_assert_eq(w.n, CLASSES);
-    for (size_t i = 1; i < w.n; i++)
-        cr_assert_leq(w.items[w.order[i - 1]].share, w.items[w.order[i]].share);
+    for (size_t i = 1; i < w.n; i++) {
+        const struct why_class *a = &w.items[w.order[i - 1]], *b = &w.items[w.order[i]];
+        cr_assert(a->tenant < b->tenant || (a->tenant == b->tenant && a->share <= b->share));
+        if (a->tenant != b->tenant)
+            cr_assert_eq(why_first(&w, b->tenant), i, "where its classes begin");
+    }
     why_fini(&w);
 }
 
