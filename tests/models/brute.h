@@ -15,6 +15,21 @@
  * tenants, one that only quota refuses blocks nobody: its tenant is passed over (without backfill),
  * or it alone (with).
  *
+ * Order. fifo: by submission. priority: by submit time / age - priority, least first; without an
+ * age by priority. shortest: by the wall time that the next segment will take, restore and saves
+ * included, least first. Ties: submission.
+ *
+ * Backfill. Behind a blocked head no job reclaims, and they are looked at in the queue's order; one
+ * starts while its tenant's ceiling leaves room for it, and
+ *   best-effort    whenever it fits;
+ *   easy           if it ends by the time at which, by the ends of the queue's running jobs, enough
+ *                  GPUs are free for the head, or uses only what the head then leaves;
+ *   conservative   if it can run from now on beside what has been reserved. Each job that does not
+ *                  start, the head first, reserves the earliest time after now at which enough GPUs
+ *                  are free for as long as it runs.
+ * What is free, now and later, is counted as for the head: it, and in the next instant what is
+ * stopping, and at their ends the GPUs of running jobs, whatever their places and tenants.
+ *
  * Start. A tenant may have g GPUs more while usage + g <= ceiling (usage: held, assembling,
  * draining), taking no free GPU that another tenant's unlent floor needs: of F free GPUs F - sum of
  * max(0, unlent_j - tied_j), of free and coming ones as much less max(0, unlent_j - standing_j)
@@ -68,6 +83,8 @@ struct brute_case {
     simtime_ns grace_ns, teardown_ns, scrub_ns;
     simtime_ns interval_ns, stall_ns, notice_save_ns, load_ns, init_ns;
     bool save_on_notice, final_save;
+    enum queue_order order; /* not fair share */
+    simtime_ns age_ns;      /* priority; 0: none */
     enum backfill_kind backfill;
     uint32_t n_queues, n_tenants, n_jobs;
     struct brute_tenant tenants[BRUTE_TENANTS];

@@ -106,6 +106,8 @@ static void fill_queue(struct play *p, uint32_t q)
     const struct brute_case *c = p->c;
     p->queues[q].plan = (struct queue_plan){
         .name = queue_names[q],
+        .order = c->order,
+        .age_ns = c->age_ns,
         .backfill = c->backfill,
         .backfill_depth = 100,
         .estimate_factor = 1,
@@ -205,11 +207,13 @@ static void print_log(const char *who, const struct brute_result *r)
 static void print_case(const struct brute_case *c)
 {
     fprintf(stderr,
-            "nodes %u x %u placement %d victims %d backfill %d grace %g teardown %g scrub %g "
+            "nodes %u x %u placement %d victims %d order %d age %g backfill %d grace %g teardown "
+            "%g scrub %g "
             "tau %g stall %g notice %g save %d final %d restore %g\n",
-            c->nodes, c->gpus_per_node, c->placement, c->victims, c->backfill, s(c->grace_ns),
-            s(c->teardown_ns), s(c->scrub_ns), s(c->interval_ns), s(c->stall_ns),
-            s(c->notice_save_ns), c->save_on_notice, c->final_save, s(c->load_ns + c->init_ns));
+            c->nodes, c->gpus_per_node, c->placement, c->victims, c->order, s(c->age_ns),
+            c->backfill, s(c->grace_ns), s(c->teardown_ns), s(c->scrub_ns), s(c->interval_ns),
+            s(c->stall_ns), s(c->notice_save_ns), c->save_on_notice, c->final_save,
+            s(c->load_ns + c->init_ns));
     for (uint32_t t = 0; t < c->n_tenants; t++) {
         const struct quota *q = &c->tenants[t].quota;
         fprintf(stderr, "  t%u queue %u floor %u ceiling %u lend %u priority %d reclaim %d/%d/%d\n",

@@ -1,5 +1,6 @@
 /* The state of the brute-force scheduler, shared by its files: brute.c (time, life of a job),
- * brute_fleet.c (counting, placing, quota, victims), brute_pass.c (who is tried when). */
+ * brute_fleet.c (counting, placing, quota, victims), brute_pass.c (who is tried when),
+ * brute_backfill.c (what starts behind a blocked head). */
 #ifndef HEADROOM_TESTS_MODELS_BRUTE_INTERNAL_H
 #define HEADROOM_TESTS_MODELS_BRUTE_INTERNAL_H
 
@@ -71,5 +72,13 @@ bool reclaim(struct brute *b, size_t job);
 /* ---- brute_pass.c ---- */
 
 void pass(struct brute *b);
+
+/* The waiting job that is next behind another in the order of a queue (BRUTE_JOBS: the first);
+ * BRUTE_JOBS: none. */
+size_t next_waiting(const struct brute *b, uint32_t queue, size_t after);
+
+/* ---- brute_backfill.c ---- */
+
+void backfill(struct brute *b, uint32_t queue, size_t head);
 
 #endif

@@ -1,6 +1,6 @@
 /* The training queue and the fleet against the brute-force scheduler on random small cases: the
  * same starts, victims and finish times, to the nanosecond. 10,000 cases of each kind with
- * HEADROOM_LONG=1, some 1,500 in all by default. */
+ * HEADROOM_LONG=1, some 1,600 in all by default. */
 #include "brute_engine.h"
 #include "draw.h"
 
@@ -60,6 +60,13 @@ static void draw_jobs(uint64_t *state, struct brute_case *c)
     }
 }
 
+static void draw_order(uint64_t *state, struct brute_case *c, enum queue_order order)
+{
+    c->order = order;
+    if (order == ORDER_PRIORITY)
+        c->age_ns = pick(state, 0, 1) ? seconds(state, 1, 30) : 0;
+}
+
 static struct quota whole_fleet(const struct brute_case *c)
 {
     return (struct quota){.ceiling_gpus = c->nodes * c->gpus_per_node};
@@ -88,12 +95,13 @@ static void compare(const struct brute_case *c, uint64_t number)
 }
 
 /* One tenant that may use everything. */
-static void compare_alone(uint64_t seed, enum backfill_kind backfill, int n)
+static void compare_alone(uint64_t seed, enum queue_order order, enum backfill_kind backfill, int n)
 {
     uint64_t state = seed, backfilled = 0;
     for (int i = 0; i < n; i++) {
         struct brute_case c = {.backfill = backfill, .n_queues = 1, .n_tenants = 1};
         draw_fleet(&state, &c);
+        draw_order(&state, &c, order);
         c.tenants[0].quota = whole_fleet(&c);
         draw_jobs(&state, &c);
         compare(&c, (uint64_t)i);
@@ -104,12 +112,32 @@ static void compare_alone(uint64_t seed, enum backfill_kind backfill, int n)
 
 Test(brute, fifo_strict)
 {
-    compare_alone(1, BACKFILL_NONE, cases(200));
+    compare_alone(1, ORDER_FIFO, BACKFILL_NONE, cases(100));
 }
 
 Test(brute, easy)
 {
-    compare_alone(2, BACKFILL_EASY, cases(300));
+    compare_alone(2, ORDER_FIFO, BACKFILL_EASY, cases(150));
+}
+
+Test(brute, best_effort)
+{
+    compare_alone(5, ORDER_FIFO, BACKFILL_BEST_EFFORT, cases(100));
+}
+
+Test(brute, conservative)
+{
+    compare_alone(6, ORDER_FIFO, BACKFILL_CONSERVATIVE, cases(150));
+}
+
+Test(brute, priority_with_ageing)
+{
+    compare_alone(7, ORDER_PRIORITY, BACKFILL_NONE, cases(100));
+}
+
+Test(brute, shortest)
+{
+    compare_alone(8, ORDER_SHORTEST, BACKFILL_NONE, cases(100));
 }
 
 /* Gangs of one size within a node: what loses least work or fewest GPUs has one answer. */
@@ -125,14 +153,17 @@ static void draw_alike(uint64_t *state, struct brute_case *c)
 /* Two or three tenants, each with a queue of its own or all in one. */
 static void compare_reclaim(uint64_t seed, bool one_queue, int n)
 {
+    static const enum backfill_kind backfills[] = {BACKFILL_NONE, BACKFILL_EASY,
+                                                   BACKFILL_BEST_EFFORT, BACKFILL_CONSERVATIVE};
     uint64_t state = seed, reclaims = 0;
     for (int i = 0; i < n; i++) {
         struct brute_case c = {.n_tenants = pick(&state, 2, BRUTE_TENANTS)};
-        c.backfill = pick(&state, 0, 1) ? BACKFILL_EASY : BACKFILL_NONE;
+        c.backfill = backfills[pick(&state, 0, one_queue ? 3 : 2)];
         c.n_queues = one_queue ? 1 : c.n_tenants;
         for (uint32_t t = 0; t < c.n_tenants; t++)
             c.tenants[t].queue = one_queue ? 0 : t;
         draw_fleet(&state, &c);
+        draw_order(&state, &c, (enum queue_order)pick(&state, ORDER_FIFO, ORDER_SHORTEST));
         draw_quotas(&state, &c);
         draw_jobs(&state, &c);
         if (pick(&state, 0, 1))
@@ -145,10 +176,10 @@ static void compare_reclaim(uint64_t seed, bool one_queue, int n)
 
 Test(brute, reclaim_between_queues)
 {
-    compare_reclaim(3, false, cases(500));
+    compare_reclaim(3, false, cases(450));
 }
 
 Test(brute, reclaim_between_tenants_of_a_queue)
 {
-    compare_reclaim(4, true, cases(500));
+    compare_reclaim(4, true, cases(450));
 }
