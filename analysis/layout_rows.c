@@ -18,6 +18,7 @@ enum kind {
     KIND_CLAIMANT, /* the same among those of all claimants */
     KIND_POOL,     /* the same among those of all pools */
     KIND_OUTCOME,
+    KIND_REFUSAL,
     KIND_BOOL,
     KIND_TEXT
 };
@@ -42,6 +43,7 @@ static const struct column job_columns[] = {
     JOB("gpus", U32, gpus, "GPUs of the gang"),
     JOB("backlog", BOOL, backlog, "from the backlog, not recorded"),
     JOB("outcome", OUTCOME, outcome, "how it stood at the end of the run"),
+    JOB("refusal", REFUSAL, refusal, "why it could never start"),
     JOB("submit_s", TIME, submit_ns, "submitted"),
     JOB("first_start_s", TIME, first_start_ns, "first started"), JOB("end_s", TIME, end_ns, "done"),
     JOB("work_s", TIME, work_ns, "work asked for"),
@@ -177,6 +179,8 @@ static int64_t whole_of(const struct rows *rows, const struct column *c, const v
         return rows->numbers[axis_of(c->kind)][column * rows->wide + *(const uint32_t *)at];
     case KIND_OUTCOME:
         return *(const enum job_outcome *)at;
+    case KIND_REFUSAL:
+        return *(const enum refusal *)at;
     case KIND_BOOL:
         return *(const bool *)at;
     default:
@@ -210,6 +214,11 @@ static void describe(struct hdf5_var *v, const struct experiment *e, enum kind k
         v->type = HDF5_I8;
         v->flags = job_outcome_names;
         v->n_flags = OUTCOMES;
+        return;
+    case KIND_REFUSAL:
+        v->type = HDF5_I8;
+        v->flags = refusal_names;
+        v->n_flags = REFUSALS;
         return;
     case KIND_BOOL:
         v->type = HDF5_I8;

@@ -10,6 +10,22 @@ static enum grant would(const struct training *t, uint32_t tenant, const struct 
     return fleet_would(t->pools[tenant_pool(t, tenant)].fleet, t->tenants[tenant].claimant, shape);
 }
 
+/* Why a job can never start; none if it can in one of its tenant's pools. */
+static enum refusal refusal(const struct training *t, uint32_t tenant, const struct shape *shape)
+{
+    const struct tenant *of = &t->tenants[tenant];
+    enum refusal why = REFUSAL_NONE;
+    for (uint32_t i = 0; i < of->plan->n_pools; i++) {
+        const struct fleet *f = t->pools[of->plan->pools[i].pool].fleet;
+        if (fleet_would(f, of->claimant, shape) != GRANT_NEVER)
+            return REFUSAL_NONE;
+        why = shape->gpus > fleet_gpus(f)          ? REFUSAL_SIZE
+              : fleet_fit(f, shape) == GRANT_NEVER ? REFUSAL_SHAPE
+                                                   : REFUSAL_CEILING;
+    }
+    return why;
+}
+
 /* The tenant whose job it is; the first where none matches. */
 static uint32_t tenant_of(const struct training *t, const struct job *job)
 {
@@ -81,7 +97,8 @@ static void submit(struct training *t, const struct job *job, const struct job_c
     }
     t->totals.submitted += now >= t->start_ns && now < t->end_ns;
     const struct shape shape = gang_shape(t, g);
-    if (would(t, tenant, &shape) == GRANT_NEVER) {
+    gang->row.refusal = refusal(t, tenant, &shape);
+    if (gang->row.refusal != REFUSAL_NONE) {
         gang_close(t, g, OUTCOME_REFUSED);
         return;
     }
@@ -152,7 +169,7 @@ static void leave_out_impossible(struct training *t)
 {
     for (size_t i = 0; i < t->backlog.n_classes; i++) {
         const struct shape shape = {t->backlog.classes[i].gpus, t->plan->placement};
-        if (would(t, 0, &shape) == GRANT_NEVER)
+        if (refusal(t, 0, &shape) != REFUSAL_NONE)
             backlog_leave_out(&t->backlog, i);
     }
 }

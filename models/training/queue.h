@@ -110,6 +110,16 @@ enum job_outcome {
 };
 extern const char *const job_outcome_names[OUTCOMES];
 
+/* Why a job was refused when it was submitted: it could never start in any pool of its tenant. */
+enum refusal {
+    REFUSAL_NONE,
+    REFUSAL_SIZE,    /* more GPUs than a pool has */
+    REFUSAL_SHAPE,   /* all in one node, and no node is so large */
+    REFUSAL_CEILING, /* more than its tenant may ever hold */
+    REFUSALS
+};
+extern const char *const refusal_names[REFUSALS];
+
 struct job_row {
     uint64_t number;   /* order of submission; recorded jobs and backlog gangs count apart */
     const char *id;    /* name in the trace, of its class, or "backlog"; borrowed from the plan */
@@ -118,6 +128,7 @@ struct job_row {
     uint32_t gpus;
     bool backlog;
     enum job_outcome outcome;
+    enum refusal refusal; /* of a refused job; in the last of its tenant's pools */
     simtime_ns submit_ns, first_start_ns, end_ns;   /* SIM_NEVER where not reached; a backlog gang
                                                        is submitted when it is drawn */
     simtime_ns work_ns;                             /* asked for */

@@ -42,7 +42,7 @@ Test(queue, refuses_what_can_never_start)
 {
     struct job jobs[] = {JOB(1, 9, 10), JOB(1, 7, 10), JOB(1, 6, 10), JOB(2, 4, 10)};
     struct job_trace trace = TRACE(jobs);
-    struct queue_plan queue = world_queue(&trace, 6); /* a ceiling of 6 GPUs */
+    struct queue_plan queue = world_queue(&trace, 6); /* a ceiling of 6 of the 8 GPUs */
     struct world_plan plan = hour(&queue);
     struct world w;
     world_open(&w, &plan);
@@ -50,9 +50,11 @@ Test(queue, refuses_what_can_never_start)
     for (uint64_t i = 0; i < 2; i++) {
         const struct job_row *row = world_row(&w, i);
         cr_assert_eq(row->outcome, OUTCOME_REFUSED);
+        cr_assert_eq(row->refusal, i == 0 ? REFUSAL_SIZE : REFUSAL_CEILING);
         cr_assert(row->first_start_ns == SIM_NEVER && row->end_ns == SIM_NEVER);
         cr_assert(row->waiting_ns == 0 && row->done_ns == 0);
     }
+    cr_assert_eq(world_row(&w, 2)->refusal, REFUSAL_NONE);
     starts_at(&w, 2, 1);
     starts_at(&w, 3, 11); /* within the ceiling only once the six are back */
     const struct queue_totals *t = training_totals(w.training);
@@ -66,6 +68,7 @@ Test(queue, refuses_what_can_never_start)
     world_open(&w, &plan);
     world_run(&w);
     cr_assert_eq(training_totals(w.training)->refused, 3);
+    cr_assert_eq(world_row(&w, 0)->refusal, REFUSAL_SHAPE);
     world_close(&w);
 }
 
