@@ -30,6 +30,7 @@ struct pool_results {
     double mean_price_usd_per_gpu_h;
     uint32_t gpus;
     struct supply_totals supply;
+    struct placeable_window *placeable; /* owned; [n_timeline] of the run */
 };
 
 /* Accounts are indexed owner * GPU_STATES + state; owner 0 is nobody, claimant i is i + 1. */

@@ -86,6 +86,7 @@ static enum hr_err build_pool(struct run *r, size_t i, uint32_t replication)
     pool->fleet = fleet_new(&p->pools[i], r->engine, pool->ledger, p->seed, replication);
     if (!pool->fleet)
         return HR_NOMEM;
+    TRY(fleet_placeable_start(pool->fleet, p->warmup_ns, p->horizon_ns, p->timeline_ns));
     if (r->hooks && r->hooks->change) {
         const struct fleet_trace trace = {r->hooks->self, r->hooks->change};
         fleet_trace_set(pool->fleet, &trace);
@@ -218,8 +219,12 @@ static enum hr_err copy_pool(const struct pool *pool, const struct supply *suppl
     to->ledger = calloc(accounts, sizeof *to->ledger);
     to->timeline = calloc(out->n_timeline * accounts, sizeof *to->timeline);
     to->cost_usd = calloc(accounts, sizeof *to->cost_usd);
-    if (!to->ledger || !to->timeline || !to->cost_usd)
+    to->placeable = calloc(out->n_timeline, sizeof *to->placeable);
+    if (!to->ledger || !to->timeline || !to->cost_usd || !to->placeable)
         return HR_NOMEM;
+    size_t n;
+    const struct placeable_window *windows = fleet_placeable(pool->fleet, out->end_ns, &n);
+    memcpy(to->placeable, windows, (n < out->n_timeline ? n : out->n_timeline) * sizeof *windows);
     to->mean_price_usd_per_gpu_h = supply_mean_price(supply);
     to->supply = *supply_totals(supply);
     for (uint32_t owner = 0; owner < out->n_owners; owner++)

@@ -56,6 +56,7 @@ static void pass(void *ctx, uint32_t arg)
     f->in_pass = false;
     f->next_pass_ns = now + 1;
     strand(f);
+    placeable_look(f, now);
     if (f->pass_again && f->changes != changes)
         fleet_want_pass(f);
 }
@@ -147,6 +148,7 @@ void fleet_free(struct fleet *f)
     vec_free(&f->victims.of);
     vec_free(&f->tree);
     vec_free(&f->expected);
+    free(f->placeable.windows);
     arena_fini(&f->arena);
     free(f);
 }

@@ -412,6 +412,29 @@ struct reclaim_row *fleet_lease_reclaim(struct fleet *f, lease_id l);
 const struct reclaim_row *fleet_reclaims(const struct fleet *f, size_t *n);
 const struct fleet_churn *fleet_churn(const struct fleet *f);
 
+/* ---- what could start, over time ---- */
+
+/* code, name in results, what it means */
+#define PLACEABLE_LIST(X)                                                                          \
+    X(FREE, "free", "free GPUs")                                                                   \
+    X(BLOCK, "block", "the largest number of free GPUs in one node")                               \
+    X(WHOLE, "whole", "GPUs of wholly free nodes: the largest gang on whole nodes")
+#define PLACEABLE_ENUM(code, name, doc) PLACEABLE_##code,
+enum placeable_kind { PLACEABLE_LIST(PLACEABLE_ENUM) PLACEABLES };
+#undef PLACEABLE_ENUM
+
+/* One window: the integral of each, GPU-ns, and the least that held. */
+struct placeable_window {
+    uint64_t gpu_ns[PLACEABLES];
+    uint32_t least[PLACEABLES];
+};
+
+/* Asks for it over [start, end), at time 0, in windows counted from start. */
+enum hr_err fleet_placeable_start(struct fleet *f, simtime_ns start, simtime_ns end,
+                                  simtime_ns window_ns);
+/* Up to now; the fleet's. */
+const struct placeable_window *fleet_placeable(struct fleet *f, simtime_ns now, size_t *n);
+
 /* Each GPU in exactly one lease or free, counts equal to the ledger's, no node over its size. */
 bool fleet_consistent(const struct fleet *f);
 

@@ -14,6 +14,7 @@
  *   collect    fleet_collect: starts that keep GPUs until they have enough
  *   stop       stopping leases: drain, teardown, scrub
  *   fleet      construction, claimants, scheduling passes, acquire, looking
+ *   placeable  what could start, over time
  *   nodes_out  nodes that are closed, fail and come back
  *   check      fleet_consistent
  *
@@ -200,6 +201,16 @@ struct eviction {
     int32_t priority;
 };
 
+/* ---- what could start ---- */
+
+struct placeable {
+    simtime_ns start_ns, end_ns, window_ns;
+    struct placeable_window *windows; /* owned; NULL: not asked for */
+    size_t n;
+    simtime_ns at_ns;         /* booked up to here */
+    uint32_t now[PLACEABLES]; /* holds since */
+};
+
 /* ---- the fleet ---- */
 
 struct fleet {
@@ -266,6 +277,7 @@ struct fleet {
     uint32_t n_out, n_spares;
     uint32_t n_closed; /* nodes */
 
+    struct placeable placeable;
     struct victims victims;
     struct {
         struct reclaim_row *items;
@@ -470,6 +482,10 @@ bool collect_yield(struct fleet *f, const struct taking *t);
 enum hr_err nodes_out_init(struct fleet *f);
 /* Clean GPUs that nobody claims, booked (nobody, free): free, or out with their node. */
 void nodes_out_return(struct fleet *f, uint32_t node, uint64_t mask);
+
+/* ---- placeable.c ---- */
+
+void placeable_look(struct fleet *f, simtime_ns now); /* after a pass */
 
 /* ---- stop.c ---- */
 

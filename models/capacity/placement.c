@@ -73,8 +73,10 @@ static void index_add(struct nodes *ns, uint32_t node)
         return;
     set_add(&ns->with_free[b], node);
     ns->some |= UINT64_C(1) << (b - 1);
-    if (b == ns->size[node])
+    if (b == ns->size[node]) {
         set_add(&ns->whole, node);
+        ns->n_whole += b;
+    }
 }
 
 static void index_remove(struct nodes *ns, uint32_t node)
@@ -86,8 +88,10 @@ static void index_remove(struct nodes *ns, uint32_t node)
     set_remove(&ns->with_free[b], node);
     if (ns->nodes_with[b] == 0)
         ns->some &= ~(UINT64_C(1) << (b - 1));
-    if (b == ns->size[node])
+    if (b == ns->size[node]) {
         set_remove(&ns->whole, node);
+        ns->n_whole -= b;
+    }
 }
 
 /* Number of nodes and GPUs, and the largest node. */
@@ -167,13 +171,19 @@ uint32_t nodes_free_below(const struct nodes *ns, uint32_t share)
     return gpus;
 }
 
+uint32_t nodes_largest_block(const struct nodes *ns)
+{
+    return ns->some ? 64 - (uint32_t)__builtin_clzll(ns->some) : 0;
+}
+
 bool nodes_consistent(const struct nodes *ns)
 {
-    uint32_t n_free = 0;
+    uint32_t n_free = 0, n_whole = 0;
     uint32_t nodes_with[NODE_MAX_GPUS + 1] = {0};
     for (uint32_t i = 0; i < ns->n; i++) {
         uint32_t b = mask_count(ns->free_mask[i]);
         n_free += b;
+        n_whole += b == ns->size[i] ? b : 0;
         nodes_with[b]++;
         if (b != ns->free_count[i] || (ns->free_mask[i] & ~mask_full(ns->size[i])) != 0 ||
             set_has(&ns->whole, i) != (b == ns->size[i]))
@@ -186,7 +196,7 @@ bool nodes_consistent(const struct nodes *ns)
         if (nodes_with[b] != ns->nodes_with[b] ||
             (b > 0 && (ns->some >> (b - 1) & 1) != (nodes_with[b] > 0)))
             return false;
-    return n_free == ns->n_free;
+    return n_free == ns->n_free && n_whole == ns->n_whole;
 }
 
 /* ---- the rules ---- */

@@ -48,6 +48,7 @@ struct nodes {
     uint32_t n;                                   /* nodes */
     uint32_t n_gpus;                              /* in all */
     uint32_t n_free;                              /* free in all */
+    uint32_t n_whole;                             /* of wholly free nodes */
     uint32_t largest;                             /* GPUs of the largest node */
     uint8_t *size;                                /* GPUs of a node */
     uint8_t *free_count;                          /* free GPUs of a node */
@@ -81,6 +82,9 @@ void nodes_give(struct nodes *ns, uint32_t node, uint64_t mask);
 
 /* Free GPUs on nodes with fewer than share free. */
 uint32_t nodes_free_below(const struct nodes *ns, uint32_t share);
+
+/* The most free GPUs of a node. */
+uint32_t nodes_largest_block(const struct nodes *ns);
 
 /* The index agrees with the masks. */
 bool nodes_consistent(const struct nodes *ns);

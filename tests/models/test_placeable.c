@@ -1,0 +1,64 @@
+/* What could start over time: a worked case, and every window of random runs against the ledger. */
+#include "models/run.h"
+#include "plan_kit.h"
+#include "toy_fleet.h"
+
+#include <criterion/criterion.h>
+
+/* Two nodes of 8, windows of 20 s from 10 s on. 6 GPUs are taken at 15 s, a whole node at 40 s. */
+Test(placeable, a_worked_case)
+{
+    const struct rig_plan two = {.nodes = 2, .gpus_per_node = 8};
+    struct rig r;
+    rig_init(&r, &two);
+    struct toy *t = rig_add(&r, &toy_low);
+    cr_assert_eq(fleet_placeable_start(r.fleet, 10 * SIM_S, 60 * SIM_S, 20 * SIM_S), HR_OK);
+    rig_run(&r, 15 * SIM_S);
+    toy_acquire(t, SHAPE_ONE_NODE, 6, GPU_TRAINING, 0);
+    fleet_want_pass(r.fleet);
+    rig_run(&r, 40 * SIM_S);
+    toy_acquire(t, SHAPE_ONE_NODE, 8, GPU_TRAINING, 1);
+    fleet_want_pass(r.fleet);
+    rig_run(&r, 60 * SIM_S);
+    size_t n;
+    const struct placeable_window *w = fleet_placeable(r.fleet, 60 * SIM_S, &n);
+    const struct {
+        uint64_t gpu_s[PLACEABLES];
+        uint32_t least[PLACEABLES];
+    } want[] = {
+        {{5 * 16 + 15 * 10, 20 * 8, 5 * 16 + 15 * 8}, {10, 8, 8}},
+        {{10 * 10 + 10 * 2, 10 * 8 + 10 * 2, 10 * 8}, {2, 2, 0}},
+        {{10 * 2, 10 * 2, 0}, {2, 2, 0}}, /* the last window is cut by the end */
+    };
+    cr_assert_eq(n, 3);
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < PLACEABLES; k++)
+            cr_assert(w[i].gpu_ns[k] == want[i].gpu_s[k] * SIM_S &&
+                          w[i].least[k] == want[i].least[k],
+                      "window %zu, %d: %lu, %u", i, k, w[i].gpu_ns[k] / SIM_S, w[i].least[k]);
+    rig_fini(&r);
+}
+
+/* In every window of a run free GPU-time is that of the ledger, and a block is no more than what is
+ * free, whole nodes neither. */
+Test(placeable, free_time_is_that_of_the_ledger)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct arena arena;
+        arena_init(&arena);
+        struct run_results r;
+        cr_assert_eq(run_plan(kit_random(&arena, seed), 0, NULL, &r), HR_OK);
+        size_t accounts = (size_t)r.n_owners * GPU_STATES;
+        for (size_t w = 0; w < r.n_timeline; w++) {
+            const struct placeable_window *p = &r.pools[0].placeable[w];
+            const uint64_t *a = &r.pools[0].timeline[w * accounts];
+            cr_assert_eq(p->gpu_ns[PLACEABLE_FREE], a[GPU_FREE] + a[GPU_STRANDED],
+                         "seed %lu, window %zu", seed, w);
+            cr_assert(p->gpu_ns[PLACEABLE_BLOCK] <= p->gpu_ns[PLACEABLE_FREE] &&
+                      p->gpu_ns[PLACEABLE_WHOLE] <= p->gpu_ns[PLACEABLE_FREE] &&
+                      p->least[PLACEABLE_BLOCK] <= p->least[PLACEABLE_FREE]);
+        }
+        results_fini(&r);
+        arena_fini(&arena);
+    }
+}
