@@ -285,6 +285,33 @@ void explain_waste(struct text *t, const struct summary *s)
     text_add(t, ".");
 }
 
+/* ---- spot ---- */
+
+void explain_spot(struct text *t, const struct summary *s, uint32_t column, uint32_t pool)
+{
+    double firm = summary_mean(s, "spot_firm_price_usd", column, pool, 0);
+    double price = summary_mean(s, "pool_mean_price_usd", column, pool, 0);
+    double discount = summary_mean(s, "spot_discount", column, pool, 0);
+    double even = summary_mean(s, "spot_break_even_discount", column, pool, 0);
+    double closed = summary_mean(s, "spot_closed_saving", column, pool, 0);
+    double saving = summary_mean(s, "spot_saving", column, pool, 0);
+    if (isnan(discount) || isnan(saving))
+        return;
+    if (s->n_columns > 1)
+        text_add(t, "%s: ", label(s, column));
+    text_add(t, "Spot pool %s", s->names[AXIS_POOL][pool]);
+    add_number(t, ": $", price, 2, "");
+    add_number(t, " against $", firm, 2, " a GPU-hour");
+    add_number(t, ", a discount of ", 100 * discount, 1, "%");
+    if (!isnan(even))
+        add_number(t, "; it pays from ", 100 * even, 1, "% (closed form)");
+    add_number(t, ". Per useful GPU-hour of what jobs held it saves ", 100 * saving, 1,
+               "% as simulated");
+    if (!isnan(closed))
+        add_number(t, ", ", 100 * closed, 1, "% in closed form");
+    text_add(t, ".");
+}
+
 /* ---- why ---- */
 
 /* The ramp figures of a service in a design. */

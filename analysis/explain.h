@@ -35,6 +35,9 @@ void explain_answer(struct text *t, const struct summary *s, const struct verdic
 /* What GPU time the designs waste most. */
 void explain_waste(struct text *t, const struct summary *s);
 
+/* Whether a spot pool pays: its discount, the break-even, the saving. Empty for other pools. */
+void explain_spot(struct text *t, const struct summary *s, uint32_t column, uint32_t pool);
+
 /* Why a design breaks or holds, and what would have to change: for one service. Empty when the
  * service is not there or saw no request. */
 void explain_service(struct text *t, const struct summary *s, const struct verdict *v,

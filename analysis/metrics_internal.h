@@ -58,6 +58,18 @@ enum pool_event {
 
 metric_fn pool_events, pool_roll_out_mean, pool_roll_out_span;
 
+/* metrics_spot.c */
+enum spot_fact {
+    SPOT_FIRM_PRICE,
+    SPOT_DISCOUNT,
+    SPOT_BREAK_EVEN_PRICE,
+    SPOT_BREAK_EVEN_DISCOUNT,
+    SPOT_CLOSED_SAVING,
+    SPOT_SAVING
+};
+
+metric_fn spot_figure;
+
 /* metrics_service.c */
 enum service_count {
     COUNT_REQUESTS,

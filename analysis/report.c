@@ -489,6 +489,13 @@ static void print_reasons(const struct report *r)
                 text_wrap(r->out, text_get(&t), 2, 2, WIDTH);
             text_free(&t);
         }
+    for (uint32_t c = 0; c < r->s->n_columns; c++)
+        for (uint32_t k = 0; k < r->s->n[AXIS_POOL]; k++) {
+            explain_spot(&t, r->s, c, k);
+            if (t.n)
+                text_wrap(r->out, text_get(&t), 2, 2, WIDTH);
+            text_free(&t);
+        }
     if (r->s->n_columns > 1) {
         text_add(&t, "Rule of choice: %s", verdict_rule(r->s));
         text_wrap(r->out, text_get(&t), 2, 2, WIDTH);
