@@ -1,0 +1,174 @@
+/* The figure that a ready scenario exists to show lies where the closed form beside it says. */
+#include "kit.h"
+
+#include "models/closed/checkpoint.h"
+#include "models/closed/finite_source.h"
+#include "models/closed/spot.h"
+#include "models/run.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+#define FOLDER TEST_SOURCE_ROOT "/scenarios/"
+
+enum { REPLICATIONS = 5 };
+
+static struct scenario *load(const char *path)
+{
+    struct diags d = {0};
+    struct scenario *s = NULL;
+    cr_assert_eq(scenario_load(path, NULL, 0, &d, &s), HR_OK, "%s", path);
+    diags_fini(&d);
+    return s;
+}
+
+static void run(const struct plan *p, uint32_t replication, struct run_results *r)
+{
+    cr_assert_eq(run_plan(p, replication, NULL, r), HR_OK, "%s", plan_fault(p));
+}
+
+/* GPU time in a state, of every owner, as a share of all there was. */
+static double share(const struct run_results *r, enum gpu_state state)
+{
+    double sum = 0;
+    for (uint32_t o = 0; o < r->n_owners; o++)
+        sum += (double)r->ledger[results_account(o, state)];
+    return sum / ((double)r->fleet_gpus * (double)(r->end_ns - r->start_ns));
+}
+
+static double gpu_hours(const struct run_results *r, enum gpu_state state)
+{
+    return share(r, state) * r->fleet_gpus * (double)(r->end_ns - r->start_ns) / 3600e9;
+}
+
+/* 3.3 standard deviations of a mean of five runs of 85,000 sessions, from those that the theory of
+ * 300 people gives for 40,000. */
+Test(ready_figures, notebooks_wait_as_a_finite_group_does)
+{
+    struct scenario *s = load(FOLDER "notebooks.yaml");
+    struct plan p = kit_plan(s, "64-gpus");
+    double sessions = 0, waited = 0, wait_h = 0, useful = 0;
+    for (uint32_t i = 0; i < REPLICATIONS; i++) {
+        struct run_results r;
+        run(&p, i, &r);
+        for (size_t j = 0; j < r.n_jobs; j++) {
+            sessions++;
+            waited += r.jobs[j].waiting_ns > 0;
+            wait_h += (double)r.jobs[j].waiting_ns / 3600e9;
+        }
+        useful += share(&r, GPU_TRAINING) / REPLICATIONS;
+        results_fini(&r);
+    }
+    struct finite_queue q =
+        finite_source_queue(&(struct finite_source){300, 64, .session = 2, .gap = 8});
+    cr_expect_float_eq(q.wait_frac, 0.379, 5e-4);
+    cr_expect_float_eq(waited / sessions, q.wait_frac, 0.038, "%.4f", waited / sessions);
+    cr_expect_float_eq(wait_h / sessions, q.wait_mean, 0.016, "%.4f h", wait_h / sessions);
+    cr_expect_float_eq(useful, q.utilization, 0.01, "%.4f", useful);
+    scenario_free(s);
+}
+
+/* Nothing is drawn: exact, but for the 83 whole GPUs of 83.3. */
+Test(ready_figures, what_is_allocated_is_not_utilized)
+{
+    static const struct {
+        const char *design;
+        double allocated, utilized;
+    } want[] = {{"as-it-is", 0.9, 0.3}, {"right-sized", 0.449, 0.3}, {"filled-again", 0.9, 0.6157}};
+    struct scenario *s = load(FOLDER "allocated-not-utilized.yaml");
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        struct plan p = kit_plan(s, want[i].design);
+        struct run_results r;
+        run(&p, 0, &r);
+        double allocated = 1 - share(&r, GPU_FREE), utilized = share(&r, GPU_TRAINING);
+        cr_expect_float_eq(allocated, want[i].allocated, 1e-6, "%s: %.4f", want[i].design,
+                           allocated);
+        cr_expect_float_eq(utilized, want[i].utilized, 2.5e-4, "%s: %.4f", want[i].design,
+                           utilized);
+        results_fini(&r);
+    }
+    scenario_free(s);
+}
+
+/* Longest wait of the owner, which asked for 250 gangs at once. */
+static double owner_waits_s(const struct run_results *r)
+{
+    simtime_ns longest = 0;
+    for (size_t j = 0; j < r->n_jobs; j++)
+        if (r->jobs[j].queue == 0) {
+            simtime_ns wait = r->jobs[j].first_start_ns - r->jobs[j].submit_ns;
+            longest = wait > longest ? wait : longest;
+        }
+    return sim_time_to_s(longest);
+}
+
+Test(ready_figures, a_quota_owner_gets_its_gpus_back)
+{
+    static const char *const designs[] = {"kill", "save", "let-finish"};
+    double waits_s[3] = {0}, lost[3] = {0}, evictions[3] = {0};
+    struct scenario *s = load(FOLDER "quota-return.yaml");
+    for (int i = 0; i < 3; i++) {
+        struct plan p = kit_plan(s, designs[i]);
+        for (uint32_t n = 0; n < REPLICATIONS; n++) {
+            struct run_results r;
+            run(&p, n, &r);
+            waits_s[i] += owner_waits_s(&r) / REPLICATIONS;
+            lost[i] += gpu_hours(&r, GPU_LOST) / REPLICATIONS;
+            evictions[i] += (double)r.queues[1].totals.preemptions / REPLICATIONS;
+            results_fini(&r);
+        }
+    }
+    /* k of m memoryless ends; the standard deviation of one run is S sqrt(sum 1/j^2) */
+    double mean_h = 0, var = 0;
+    for (int j = 7; j <= 256; j++) {
+        mean_h += 1.0 / j;
+        var += 1.0 / j / j;
+    }
+    double phase_h = 1 - 0.5 / (exp(0.5) - 1);
+    cr_expect_eq(evictions[0], 250);
+    cr_expect_eq(evictions[1], 250);
+    cr_expect_eq(evictions[2], 0);
+    cr_expect_float_eq(waits_s[0], 120, 1, "%.1f", waits_s[0]);
+    cr_expect_float_eq(waits_s[1], 120, 1, "%.1f", waits_s[1]);
+    cr_expect_float_eq(waits_s[2] / 3600, mean_h, 3.3 * sqrt(var / REPLICATIONS),
+                       "%.3f, theory %.3f", waits_s[2] / 3600, mean_h);
+    /* 250 ages a run, each with a standard deviation below half an hour / sqrt 12 */
+    double sd = 2000 * 0.5 / sqrt(12.0 * 250 * REPLICATIONS);
+    cr_expect_float_eq(lost[0], 2000 * phase_h, 3.3 * sd, "%.0f GPU-h", lost[0]);
+    cr_expect_eq(lost[1] + lost[2], 0);
+    scenario_free(s);
+}
+
+Test(ready_figures, a_roll_out_takes_as_long_as_its_nodes)
+{
+    double evict_min = 33 / 60.0, missed = exp(-1.0 / 16); /* jobs that do not end within 30 min */
+    double finish_min = 480 * (1 - missed) + missed * evict_min;
+    const struct {
+        const char *design;
+        double hours, lost, tolerance_h;
+    } want[] = {
+        {"evict-1", 256 * (evict_min + 10) / 60, 512, 0.05},
+        {"evict-16", 16 * (evict_min + 10) / 60, 512, 0.01},
+        {"save-16", 16 * 25 / 60.0, 0, 0.7},
+        {"finish-16", 16 * (finish_min + 10) / 60, 512 * missed, 0.3},
+    };
+    struct scenario *s = load(FOLDER "rollout.yaml");
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        struct plan p = kit_plan(s, want[i].design);
+        double hours = 0, lost = 0;
+        for (uint32_t n = 0; n < REPLICATIONS; n++) {
+            struct run_results r;
+            run(&p, n, &r);
+            const struct supply_totals *t = &r.pools[0].supply;
+            cr_expect_eq(t->upgraded, 256);
+            hours += (double)t->roll_out_ns / 3600e9 / REPLICATIONS;
+            lost += gpu_hours(&r, GPU_LOST) / REPLICATIONS;
+            results_fini(&r);
+        }
+        cr_expect_float_eq(hours, want[i].hours, want[i].tolerance_h, "%s: %.2f h, theory %.2f",
+                           want[i].design, hours, want[i].hours);
+        cr_expect_float_eq(lost, want[i].lost, 0.1 * 512, "%s: %.0f GPU-h, theory %.0f",
+                           want[i].design, lost, want[i].lost);
+    }
+    scenario_free(s);
+}
