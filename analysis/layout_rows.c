@@ -54,6 +54,7 @@ static const struct column job_columns[] = {
     JOB("waiting_s", TIME, waiting_ns, "waiting in the queue, all times together"),
     JOB("preemptions", U32, preemptions, "times it was preempted"),
     JOB("failures", U32, failures, "times it lost a node"),
+    JOB("swaps", U32, swaps, "of them, a hot spare took its place"),
     /* the parts of waiting_s */
     BLOCK_LIST(BLOCKED)
     /* in the order of the reasons */
