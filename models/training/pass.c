@@ -235,14 +235,12 @@ static struct outlook outlook(const struct training *t, const struct tenant *ten
 
 static enum block_reason reason_in(const struct outlook *o, const struct shape *shape)
 {
-    if (shape->gpus > o->headroom)
-        return BLOCK_QUOTA;
-    if (shape->gpus > o->free) {
+    if (shape->gpus > o->free) { /* a full pool keeps it waiting, whatever its tenant may hold */
         if (shape->gpus <= o->free + o->coming)
             return BLOCK_PREEMPTION;
         return shape->gpus <= o->free + o->coming + o->out ? BLOCK_SUPPLY : BLOCK_COUNT;
     }
-    if (shape->gpus > o->lent)
+    if (shape->gpus > o->headroom || shape->gpus > o->lent)
         return BLOCK_QUOTA;
     return fleet_fit(o->f, shape) == GRANT_OK ? BLOCK_ORDER : BLOCK_SHAPE;
 }
