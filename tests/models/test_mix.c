@@ -141,10 +141,9 @@ Test(mix, a_closed_group_is_the_machine_repair_queue)
     }
     for (int n = 0; n < USERS; n++)
         p_wait += n >= GPUS ? p[n] / total : 0;
-    double q = 1, sum = 0;
+    double q = 1;
     for (int n = 0; n <= USERS; n++) {
         q = n == 0 ? 1 : q * (USERS - n + 1) / 8 / ((n < GPUS ? n : GPUS) / 2.0);
-        sum += q;
         queue += n > GPUS ? q * (n - GPUS) : 0;
         rate += q * (n < GPUS ? n : GPUS) / 2.0;
     }

@@ -328,7 +328,10 @@ static void run_scaled(struct world *w, uint64_t seed, uint64_t scale, struct jo
     plan = (struct world_plan){
         .nodes = 4,
         .gpus_per_node = 4,
-        .reclaim = {VICTIM_LEAST_WORK_LOST, 20 * s, world_fixed(5 * s), world_fixed(3 * s)},
+        .reclaim = {.victims = VICTIM_LEAST_WORK_LOST,
+                    .grace_ns = 20 * s,
+                    .teardown = world_fixed(5 * s),
+                    .scrub = world_fixed(3 * s)},
         .queue = &queue,
         .takes = takes,
         .n_takes = n_takes,
@@ -419,7 +422,10 @@ Test(queue_order, a_hundred_thousand_waiting_jobs)
     const struct world_plan plan = {
         .nodes = 256,
         .gpus_per_node = 8,
-        .reclaim = {VICTIM_LEAST_WORK_LOST, 0, world_fixed(SIM_S), world_fixed(SIM_S)},
+        .reclaim = {.victims = VICTIM_LEAST_WORK_LOST,
+                    .grace_ns = 0,
+                    .teardown = world_fixed(SIM_S),
+                    .scrub = world_fixed(SIM_S)},
         .queue = &queue,
         .end_ns = 30 * SIM_DAY,
         .unchecked = true,
