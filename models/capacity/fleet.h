@@ -359,8 +359,9 @@ uint32_t fleet_out_gpus(const struct fleet *f); /* of closed nodes, in no lease;
 void fleet_spare_add(struct fleet *f, uint32_t node);
 uint32_t fleet_spares(const struct fleet *f);
 
-/* Gives a held lease as many GPUs of a hot spare as it has lost with a node: the lowest-numbered
- * spare that is large enough, which is open then. False: there is none. */
+/* Gives a held lease as many GPUs of hot spares as it has lost with its nodes: those of the
+ * lowest-numbered spare that is large enough, else of several, which are open then. node: the first
+ * of them. False: the spares are too few, and nothing changes. */
 bool fleet_replace(struct fleet *f, lease_id l, uint32_t *node);
 
 /* Evicts one held lease with this grace, whether its claimant would let it go or not. */

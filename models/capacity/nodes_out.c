@@ -242,31 +242,52 @@ void fleet_spare_add(struct fleet *f, uint32_t node)
     f->n_spares++;
 }
 
+/* The lowest-numbered spare of at least so many GPUs; else the lowest. */
 static uint32_t find_spare(const struct fleet *f, uint32_t gpus)
 {
-    for (uint32_t node = 0; node < f->nodes.n && f->n_spares > 0; node++)
+    uint32_t lowest = NODE_NONE;
+    for (uint32_t node = 0; node < f->nodes.n && f->n_spares > 0; node++) {
         if (f->spare[node] && f->nodes.size[node] >= gpus)
             return node;
-    return NODE_NONE;
+        if (f->spare[node] && lowest == NODE_NONE)
+            lowest = node;
+    }
+    return lowest;
+}
+
+static bool spares_suffice(const struct fleet *f, uint32_t gpus)
+{
+    uint32_t there = 0;
+    for (uint32_t node = 0; node < f->nodes.n; node++)
+        there += f->spare[node] ? f->nodes.size[node] : 0;
+    return there >= gpus;
+}
+
+/* Gives a lease what it lacks, or all, of one spare; there is room for the part. */
+static void take_spare(struct fleet *f, uint32_t slot, uint32_t node)
+{
+    struct lease *l = &f->leases.items[slot];
+    uint32_t gpus = l->lost < f->nodes.size[node] ? l->lost : f->nodes.size[node];
+    uint64_t mask = mask_lowest(f->out_mask[node], gpus);
+    f->out_mask[node] &= ~mask;
+    f->n_out -= gpus;
+    l->parts.items[l->parts.n++] = (struct part){.node = node, .mask = mask};
+    l->lost -= gpus;
+    quota_charge(f, l->claimant, gpus);
+    f->claimants.items[l->claimant].held += gpus;
+    book_replace(f, slot, gpus);
+    fleet_node_open(f, node);
 }
 
 bool fleet_replace(struct fleet *f, lease_id id, uint32_t *node)
 {
     uint32_t slot = lease_slot(f, id);
     struct lease *l = &f->leases.items[slot];
-    uint32_t gpus = l->lost, at = find_spare(f, gpus);
-    assert(l->phase == LEASE_HELD && gpus > 0);
-    if (at == NODE_NONE || !vec_reserve(&l->parts, l->parts.n + 1))
+    assert(l->phase == LEASE_HELD && l->lost > 0);
+    if (!spares_suffice(f, l->lost) || !vec_reserve(&l->parts, l->parts.n + l->lost))
         return false;
-    uint64_t mask = mask_lowest(f->out_mask[at], gpus);
-    f->out_mask[at] &= ~mask;
-    f->n_out -= gpus;
-    l->parts.items[l->parts.n++] = (struct part){.node = at, .mask = mask};
-    l->lost = 0;
-    quota_charge(f, l->claimant, gpus);
-    f->claimants.items[l->claimant].held += gpus;
-    book_replace(f, slot, gpus);
-    fleet_node_open(f, at);
-    *node = at;
+    *node = find_spare(f, l->lost);
+    while (l->lost > 0)
+        take_spare(f, slot, find_spare(f, l->lost));
     return true;
 }

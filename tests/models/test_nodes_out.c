@@ -88,6 +88,35 @@ Test(nodes_out, a_spare_takes_the_place_of_a_failed_node)
     rig_fini(&r);
 }
 
+static void keep_on(struct toy *t, lease_id l, simtime_ns now)
+{
+    (void)t, (void)l, (void)now; /* the failure has not been noticed yet */
+}
+
+/* Two nodes lost before the first was noticed are replaced by two spares, or not at all. */
+Test(nodes_out, several_spares_take_the_place_of_several_nodes)
+{
+    const struct rig_plan five = {.nodes = 5, .gpus_per_node = 8};
+    struct rig r;
+    rig_init(&r, &five);
+    struct toy *t = rig_add(&r, &toy_low);
+    fleet_node_close(r.fleet, 3, GPU_MAINTENANCE);
+    fleet_spare_add(r.fleet, 3);
+    fleet_node_close(r.fleet, 4, GPU_MAINTENANCE);
+    lease_id a = toy_acquire(t, SHAPE_PREFER_WHOLE, 24, GPU_TRAINING, 0);
+    t->on_failed = keep_on;
+    fleet_node_fail(r.fleet, 0, GPU_FAILED);
+    fleet_node_fail(r.fleet, 1, GPU_FAILED);
+    uint32_t node;
+    cr_expect_not(fleet_replace(r.fleet, a, &node));
+    cr_expect_eq(fleet_lease_gpus(r.fleet, a), 8);
+    fleet_spare_add(r.fleet, 4);
+    cr_assert(fleet_replace(r.fleet, a, &node));
+    cr_expect(node == 3 && fleet_lease_gpus(r.fleet, a) == 24 && fleet_spares(r.fleet) == 0);
+    cr_expect_eq(rig_shares(&r, t, GPU_TRAINING), 24);
+    rig_fini(&r);
+}
+
 /* A drain evicts with its own grace and withdraws who waits for the node. */
 Test(nodes_out, a_drain_evicts_and_withdraws)
 {
