@@ -87,6 +87,52 @@ static void copy_timeline(double *to, const struct experiment *e, uint32_t c, ui
         }
 }
 
+/* What could start in a window: of the pools together what is free, else of the pool that has most,
+ * as a gang is in one of them. mean, else the least. */
+static double placeable(const struct run_results *run, size_t w, int kind, bool mean)
+{
+    double value = 0;
+    simtime_ns begin = run->start_ns + w * run->timeline_ns;
+    simtime_ns left = run->end_ns - begin;
+    double length = (double)(left < run->timeline_ns ? left : run->timeline_ns);
+    for (uint32_t p = 0; p < run->n_pools; p++) {
+        const struct placeable_window *window = &run->pools[p].placeable[w];
+        double here = mean ? (double)window->gpu_ns[kind] / length : window->least[kind];
+        value = kind == PLACEABLE_FREE ? value + here : here > value ? here : value;
+    }
+    return value;
+}
+
+static enum hr_err write_placeable(const struct hdf5_group *g, const struct experiment *e,
+                                   struct layout_columns columns, const struct layout_lead *lead,
+                                   const struct hdf5_dim *time, const struct hdf5_dim *kind,
+                                   bool mean)
+{
+    uint32_t replications = e->summary.n_replications;
+    size_t windows = experiment_results(e, columns.first, 0)->n_timeline;
+    double *gpus = calloc(windows * PLACEABLES * columns.n * replications, sizeof *gpus),
+           *to = gpus;
+    if (!gpus)
+        return HR_NOMEM;
+    for (uint32_t c = 0; c < columns.n; c++)
+        for (uint32_t r = 0; r < replications; r++)
+            for (size_t w = 0; w < windows; w++)
+                for (int k = 0; k < PLACEABLES; k++)
+                    *to++ = placeable(experiment_results(e, columns.first + c, r), w, k, mean);
+    struct hdf5_var v = {.name = mean ? "placeable_gpus" : "placeable_least_gpus",
+                         .type = HDF5_F64,
+                         .data = gpus,
+                         .units = "1",
+                         .long_name = mean ? "GPUs that a start could have, mean of the window"
+                                           : "GPUs that a start could have, least of the window",
+                         .comment =
+                             "free: in all; block: in one node; whole: on wholly free nodes"};
+    layout_dims(&v, lead, time, kind, NULL);
+    hdf5_put(g, &v);
+    free(gpus);
+    return HR_OK;
+}
+
 static enum hr_err write_timeline(const struct hdf5_group *g, const struct experiment *e,
                                   struct layout_columns columns, uint32_t arg)
 {
@@ -117,12 +163,21 @@ static enum hr_err write_timeline(const struct hdf5_group *g, const struct exper
                          .comment = "divided by the window's length: GPUs"};
     layout_dims(&v, &lead, &time, &owner, &state);
     hdf5_put(g, &v);
+    enum hr_err err = HR_OK;
+    if (first->n_pools > 0 && first->pools[0].placeable) {
+        struct hdf5_dim kind =
+            layout_names(g, "placeable", "what could start", placeable_names, PLACEABLES);
+        err = write_placeable(g, e, columns, &lead, &time, &kind, true);
+        if (err == HR_OK)
+            err = write_placeable(g, e, columns, &lead, &time, &kind, false);
+        hdf5_dim_close(&kind);
+    }
     hdf5_dim_close(&time);
     hdf5_dim_close(&owner);
     hdf5_dim_close(&state);
     layout_lead_close(&lead);
     free(gpu_s);
-    return HR_OK;
+    return err;
 }
 
 static bool same_timeline(const struct experiment *e)

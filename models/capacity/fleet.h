@@ -423,6 +423,7 @@ const struct fleet_churn *fleet_churn(const struct fleet *f);
 #define PLACEABLE_ENUM(code, name, doc) PLACEABLE_##code,
 enum placeable_kind { PLACEABLE_LIST(PLACEABLE_ENUM) PLACEABLES };
 #undef PLACEABLE_ENUM
+extern const char *const placeable_names[PLACEABLES];
 
 /* One window: the integral of each, GPU-ns, and the least that held. */
 struct placeable_window {

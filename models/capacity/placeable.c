@@ -7,6 +7,10 @@
 
 #include <stdlib.h>
 
+#define NAME_ENTRY(code, name, doc) name,
+const char *const placeable_names[PLACEABLES] = {PLACEABLE_LIST(NAME_ENTRY)};
+#undef NAME_ENTRY
+
 enum hr_err fleet_placeable_start(struct fleet *f, simtime_ns start, simtime_ns end,
                                   simtime_ns window_ns)
 {
