@@ -62,7 +62,10 @@ static void print_head(const struct report *r)
     const struct summary *s = r->s;
     struct text t = {0};
     char measured[NUMBER_SIZE];
-    unit_print(measured, sizeof measured, summary_mean(s, "measured_s", 0, 0, 0), UNIT_TIME);
+    double span_s = summary_mean(s, "measured_s", 0, 0, 0);
+    if (span_s > 2 * 86400) /* to the hour, for the eye */
+        span_s = round(span_s / 3600) * 3600;
+    unit_print(measured, sizeof measured, span_s, UNIT_TIME);
     text_add(&t, "%s: ", s->name);
     add_fleet(&t, s);
     text_add(&t, " GPUs, %s measured, seed %llu, %u replication%s%s", measured,
