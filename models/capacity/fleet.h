@@ -106,6 +106,9 @@ struct pool_claim {
     struct quota quota;
 };
 
+/* The quotas of n claims by pool number; in a pool that is not listed, nothing. */
+void quotas_by_pool(const struct pool_claim *claims, uint32_t n, struct quota quotas[POOLS_MAX]);
+
 /* Which leases go; code, name in scenarios, rule. Ties: victims.c. */
 #define VICTIM_LIST(X)                                                                             \
     X(LEAST_WORK_LOST, "least-work-lost", "least work lost, then fewest GPUs beyond the need")     \

@@ -37,11 +37,19 @@
 #include "sim/vec.h"
 
 #include <assert.h>
+#include <string.h>
 
 const char *const within_cohort_names[COHORT_POLICIES] = {"never", "lower-priority", "any"};
 const char *const within_queue_names[QUEUE_POLICIES] = {"never", "lower-priority",
                                                         "lower-or-newer-equal"};
 const char *const may_reclaim_names[RECLAIM_POLICIES] = {"never", "floor", "lower-priority"};
+
+void quotas_by_pool(const struct pool_claim *claims, uint32_t n, struct quota quotas[POOLS_MAX])
+{
+    memset(quotas, 0, POOLS_MAX * sizeof *quotas);
+    for (uint32_t i = 0; i < n; i++)
+        quotas[claims[i].pool] = claims[i].quota;
+}
 
 void quota_may_reclaim(struct quota *q, enum may_reclaim may)
 {

@@ -251,9 +251,8 @@ static simtime_ns cursor_next(void *ctx)
 static enum hr_err join_pools(struct service *s)
 {
     const struct service_plan *p = s->plan;
-    struct quota quotas[POOLS_MAX] = {0};
-    for (uint32_t i = 0; i < p->n_pools; i++)
-        quotas[p->pools[i].pool] = p->pools[i].quota;
+    struct quota quotas[POOLS_MAX];
+    quotas_by_pool(p->pools, p->n_pools, quotas);
     for (size_t i = 0; i < s->n_pools; i++) {
         s->seats[i] = (struct service_seat){s, s->pools[i].fleet};
         const struct claimant_ops ops = {

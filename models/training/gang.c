@@ -138,6 +138,15 @@ void gang_wait(struct training *t, uint32_t g, simtime_ns now)
     t->blocked.known = false;
 }
 
+/* A wait is over: all of it, and of it the time since GPUs are on their way; what was before that
+ * its class has accounted for. */
+static void waited(struct gang *gang, simtime_ns now)
+{
+    gang->row.waiting_ns += now - gang->since_ns;
+    if (gang->state == GANG_ASSEMBLING)
+        gang->row.blocked_ns[BLOCK_PREEMPTION] += now - gang->asked_ns;
+}
+
 void gang_close(struct training *t, uint32_t g, enum job_outcome outcome)
 {
     struct gang *gang = at(t, g);
@@ -377,9 +386,7 @@ void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simti
 {
     struct gang *gang = at(t, g);
     gang->pool = pool;
-    gang->row.waiting_ns += now - gang->since_ns;
-    if (gang->state == GANG_ASSEMBLING)
-        gang->row.blocked_ns[BLOCK_PREEMPTION] += now - gang->asked_ns;
+    waited(gang, now);
     if (gang->row.first_start_ns == SIM_NEVER) {
         gang->row.first_start_ns = now;
         t->totals.started += !gang->row.backlog && measured(t, gang);
@@ -558,8 +565,7 @@ void gang_evict(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace
 void gang_withdrawn(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
-    gang->row.waiting_ns += now - gang->since_ns;
-    gang->row.blocked_ns[BLOCK_PREEMPTION] += now - gang->asked_ns;
+    waited(gang, now);
     gang_wait(t, g, now);
 }
 
@@ -589,11 +595,9 @@ void gang_settle(struct training *t, uint32_t g, simtime_ns now)
     }
     if (gang->state != GANG_RESTORING && gang->state != GANG_TRAINING) {
         if (gang->state != GANG_STOPPING)
-            gang->row.waiting_ns += now - gang->since_ns;
+            waited(gang, now);
         if (gang->state == GANG_WAITING)
             why_end(&t->why, gang->class, now, gang->blocked_at, gang->row.blocked_ns);
-        else if (gang->state == GANG_ASSEMBLING)
-            gang->row.blocked_ns[BLOCK_PREEMPTION] += now - gang->asked_ns;
         gang_close(t, g, OUTCOME_WAITING);
         return;
     }

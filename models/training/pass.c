@@ -213,10 +213,11 @@ static enum attempt try_start(struct walk *w, uint32_t g, uint32_t *pool)
 
 /* ---- why the others wait ---- */
 
-/* What a pool has for a tenant, asked for once a pass: the classes of a tenant stand together. */
+/* A pool as a tenant finds it: the classes of a tenant stand together. */
 struct outlook {
     const struct fleet *f;
-    uint64_t headroom, free, coming, out, lent;
+    uint32_t claimant;
+    uint64_t free, coming, out;
 };
 
 static struct outlook outlook(const struct training *t, const struct tenant *tenant,
@@ -225,11 +226,10 @@ static struct outlook outlook(const struct training *t, const struct tenant *ten
     const struct fleet *f = t->pools[tenant->plan->pools[choice].pool].fleet;
     return (struct outlook){
         .f = f,
-        .headroom = fleet_headroom(f, tenant->claimant),
+        .claimant = tenant->claimant,
         .free = fleet_free_gpus(f),
         .coming = fleet_coming_gpus(f),
         .out = fleet_out_gpus(f),
-        .lent = fleet_lent(f, tenant->claimant),
     };
 }
 
@@ -240,7 +240,8 @@ static enum block_reason reason_in(const struct outlook *o, const struct shape *
             return BLOCK_PREEMPTION;
         return shape->gpus <= o->free + o->coming + o->out ? BLOCK_SUPPLY : BLOCK_COUNT;
     }
-    if (shape->gpus > o->headroom || shape->gpus > o->lent)
+    if (shape->gpus > fleet_headroom(o->f, o->claimant) ||
+        shape->gpus > fleet_lent(o->f, o->claimant))
         return BLOCK_QUOTA;
     return fleet_fit(o->f, shape) == GRANT_OK ? BLOCK_ORDER : BLOCK_SHAPE;
 }

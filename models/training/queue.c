@@ -98,10 +98,9 @@ static enum hr_err join_pools(struct training *t, uint32_t number)
 {
     struct tenant *tenant = &t->tenants[number];
     const struct tenant_plan *plan = queue_tenant(t->plan, number);
-    struct quota quotas[POOLS_MAX] = {0};
+    struct quota quotas[POOLS_MAX];
     tenant->plan = plan;
-    for (uint32_t i = 0; i < plan->n_pools; i++)
-        quotas[plan->pools[i].pool] = plan->pools[i].quota;
+    quotas_by_pool(plan->pools, plan->n_pools, quotas);
     for (uint32_t i = 0; i < t->n_pools; i++) {
         tenant->seats[i] = (struct seat){t, number, i};
         const struct claimant_ops ops = {
