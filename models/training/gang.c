@@ -7,10 +7,8 @@
  *        +------------ broken <--------+---------+   a node failed: stops, or a spare takes its
  * place
  *
- * One timer a running gang: the end of its restore, then the end of its work. While it trains its
- * GPUs are booked as training throughout; when something ends the segment, the saves in it follow
- * in closed form (training/checkpoint.h) and are re-booked to the very intervals in which they were
- * made, and what dies with it, the last part of the segment, to lost. */
+ * One timer a running gang: the end of its restore, then the end of its work. What a segment has
+ * done when something ends it: segment.c. */
 #include "models/training/queue_internal.h"
 
 #include "sim/int128.h"
@@ -27,16 +25,6 @@ void training_fail(struct training *t, enum hr_err err)
 static struct gang *at(struct training *t, uint32_t g)
 {
     return &t->gangs.items[g];
-}
-
-static simtime_ns restore(const struct gang *g)
-{
-    return sim_time_add(g->load_ns, g->init_ns);
-}
-
-static simtime_ns left(const struct gang *g)
-{
-    return g->row.work_ns - g->row.done_ns;
 }
 
 static bool in_measured_part(const struct training *t, simtime_ns when)
@@ -171,45 +159,20 @@ void gang_close(struct training *t, uint32_t g, enum job_outcome outcome)
 
 /* ---- a segment ---- */
 
-static struct save_comb comb_of(const struct gang *g, simtime_ns left_ns)
-{
-    const struct checkpoint_plan *s = &g->saves;
-    return (struct save_comb){.restore_ns = restore(g),
-                              .left_ns = left_ns,
-                              .interval_ns = g->interval_ns,
-                              .growth = s->growth,
-                              .stall_ns = s->stall_ns,
-                              .write_ns = s->write_ns,
-                              .copy_ns = s->copy_ns,
-                              .copy_stall_ns = s->copy_stall_ns,
-                              .final_save = s->final_save};
-}
-
-static simtime_ns length(const struct gang *g, simtime_ns left_ns)
-{
-    const struct save_comb c = comb_of(g, left_ns);
-    return checkpoint_length(&c);
-}
-
-static struct progress progress(const struct gang *g, simtime_ns now)
-{
-    const struct save_comb c = comb_of(g, left(g));
-    return checkpoint_progress(&c, now - g->since_ns);
-}
-
 /* A limit bounds the wall time of the whole job, saves included; what has been kept counts. */
 simtime_ns gang_estimate(const struct training *t, uint32_t g)
 {
     const struct gang *gang = &t->gangs.items[g];
     simtime_ns done = gang->row.done_ns;
     if (t->plan->estimate == ESTIMATE_LIMIT && gang->limit_ns != JOB_UNSET)
-        return sim_time_add(restore(gang), gang->limit_ns > done ? gang->limit_ns - done : 0);
+        return sim_time_add(segment_restore(gang),
+                            gang->limit_ns > done ? gang->limit_ns - done : 0);
     if (t->plan->estimate == ESTIMATE_FACTOR) {
         simtime_ns work =
             sim_time_from_s(sim_time_to_s(gang->row.work_ns) * t->plan->estimate_factor);
-        return length(gang, work > done ? work - done : 0);
+        return segment_length(gang, work > done ? work - done : 0);
     }
-    return length(gang, left(gang));
+    return segment_length(gang, segment_left(gang));
 }
 
 simtime_ns gang_next_stop(const struct training *t, uint32_t g, bool save, simtime_ns now)
@@ -217,17 +180,16 @@ simtime_ns gang_next_stop(const struct training *t, uint32_t g, bool save, simti
     const struct gang *gang = &t->gangs.items[g];
     if (gang->state == GANG_BROKEN)
         return now;
-    simtime_ns end = sim_time_add(gang->since_ns, length(gang, left(gang)));
+    simtime_ns end = sim_time_add(gang->since_ns, segment_length(gang, segment_left(gang)));
     if (!save)
         return end;
-    const struct save_comb c = comb_of(gang, left(gang));
-    simtime_ns saved = sim_time_add(gang->since_ns, checkpoint_next_save(&c, now - gang->since_ns));
+    simtime_ns saved = segment_next_save(gang, now);
     return saved < end ? saved : end;
 }
 
 enum gpu_state gang_first_state(const struct training *t, uint32_t g)
 {
-    return restore(&t->gangs.items[g]) > 0 ? GPU_RESTORING : GPU_TRAINING;
+    return segment_restore(&t->gangs.items[g]) > 0 ? GPU_RESTORING : GPU_TRAINING;
 }
 
 /* A start that needed evicted GPUs is ready when training begins. */
@@ -239,49 +201,6 @@ static void reclaim_ready(struct training *t, const struct gang *g, simtime_ns n
     row->stage_ns[STAGE_WEIGHTS] = g->load_ns;
     row->stage_ns[STAGE_ENGINE] = g->init_ns;
     row->ready_ns = now;
-}
-
-/* ---- the ledger ---- */
-
-static void rebook(struct training *t, const struct gang *g, enum gpu_state to, simtime_ns t0,
-                   simtime_ns t1)
-{
-    if (t1 > t0 && t1 > t->start_ns && t0 < t->end_ns)
-        ledger_rebook(t->pools[g->pool].ledger, g->row.claimant + 1, GPU_TRAINING, to, g->row.gpus,
-                      t0, t1);
-}
-
-/* Books the stalls of a segment that has ended at now, and its lost end: all since the state that
- * its last complete save, or copy, holds. The comb before the measured part is not counted. */
-static void book_segment(struct training *t, const struct gang *g, simtime_ns lost_ns,
-                         simtime_ns now)
-{
-    const struct save_comb c = comb_of(g, left(g));
-    simtime_ns safe = now - lost_ns, from, to = 0;
-    if (t->start_ns > g->since_ns)
-        to = t->start_ns - g->since_ns;
-    while (checkpoint_next_stall(&c, to, &from, &to) && g->since_ns + from < safe &&
-           g->since_ns + from < t->end_ns) {
-        simtime_ns end = g->since_ns + to;
-        rebook(t, g, GPU_CHECKPOINTING, g->since_ns + from, end < safe ? end : safe);
-    }
-    rebook(t, g, GPU_LOST, safe, now);
-}
-
-/* Of each hour from its start on, a gang that is busy only in part idles at the end. */
-static void book_idle(struct training *t, const struct gang *g, simtime_ns now)
-{
-    if (g->busy >= 1)
-        return;
-    simtime_ns first = g->since_ns + restore(g);
-    simtime_ns work = (simtime_ns)(g->busy * (double)SIM_HOUR);
-    simtime_ns from = first;
-    if (t->start_ns > first) /* what is before the measured part is not counted */
-        from += (t->start_ns - first) / SIM_HOUR * SIM_HOUR;
-    for (; from < now && from < t->end_ns; from += SIM_HOUR) {
-        simtime_ns end = from + SIM_HOUR < now ? from + SIM_HOUR : now;
-        rebook(t, g, GPU_HELD_IDLE, from + work, end);
-    }
 }
 
 /* ---- start and end ---- */
@@ -318,7 +237,7 @@ static void end_segment(struct training *t, uint32_t g)
 static void finish(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
-    struct progress p = progress(gang, now);
+    struct progress p = segment_progress(gang, now);
     struct gang was = *gang;
     gang->row.restoring_ns += p.restore_ns;
     gang->row.saving_ns += p.save_ns;
@@ -327,13 +246,14 @@ static void finish(struct training *t, uint32_t g, simtime_ns now)
     end_segment(t, g);
     gang_close(t, g, OUTCOME_DONE);
     fleet_stop_at(gang_fleet(t, &was), was.lease, now, 0);
-    book_segment(t, &was, 0, now);
-    book_idle(t, &was, now);
+    segment_book(t, &was, 0, now);
+    segment_book_idle(t, &was, now);
 }
 
 static void schedule_end(struct training *t, const struct gang *g)
 {
-    engine_schedule(t->engine, g->timer, sim_time_add(g->since_ns, length(g, left(g))));
+    engine_schedule(t->engine, g->timer,
+                    sim_time_add(g->since_ns, segment_length(g, segment_left(g))));
 }
 
 static void fire(void *ctx, uint32_t g)
@@ -361,7 +281,7 @@ static void begin_segment(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
     gang->since_ns = now;
-    gang->state = restore(gang) > 0 ? GANG_RESTORING : GANG_TRAINING;
+    gang->state = segment_restore(gang) > 0 ? GANG_RESTORING : GANG_TRAINING;
     gang->expected_end_ns = sim_time_add(now, gang_estimate(t, g));
     struct expected_end end = {gang->expected_end_ns, g, gang->row.gpus};
     t->blocked.known = false;
@@ -375,7 +295,7 @@ static void begin_segment(struct training *t, uint32_t g, simtime_ns now)
         return;
     }
     if (gang->state == GANG_RESTORING) {
-        engine_schedule(t->engine, gang->timer, sim_time_add(now, restore(gang)));
+        engine_schedule(t->engine, gang->timer, sim_time_add(now, segment_restore(gang)));
     } else {
         reclaim_ready(t, gang, now);
         schedule_end(t, gang);
@@ -422,7 +342,7 @@ uint64_t gang_loss(const struct training *t, uint32_t g, simtime_ns now)
         return FLEET_KEEP;
     if (gang->state == GANG_BROKEN || keeps_work(t, gang, grace_of(t, fleet_grace_ns(f)), &save))
         return 0;
-    struct progress p = progress(gang, now);
+    struct progress p = segment_progress(gang, now);
     u128 lost = (u128)p.lost_work_ns + p.lost_save_ns;
     if (t->plan->preemption.mode == PREEMPTION_CANCEL)
         lost = (u128)gang->row.done_ns + p.work_ns + p.save_ns;
@@ -452,7 +372,7 @@ static void cancel(struct training *t, uint32_t g, const struct progress *p, sim
     gang->row.end_ns = stop < t->end_ns ? stop : SIM_NEVER;
     gang_close(t, g, stop < t->end_ns ? OUTCOME_CANCELLED : OUTCOME_CENSORED);
     fleet_stop_at(gang_fleet(t, &was), was.lease, stop, 0);
-    book_segment(t, &was, p->work_ns + p->save_ns, now);
+    segment_book(t, &was, p->work_ns + p->save_ns, now);
 }
 
 /* A save on notice or a suspension keeps all the work up to now and ends the save that was under
@@ -462,7 +382,7 @@ static void stop(struct training *t, uint32_t g, simtime_ns now, simtime_ns grac
     struct gang *gang = at(t, g);
     simtime_ns save;
     bool saved = keeps_work(t, gang, grace_ns, &save);
-    struct progress p = progress(gang, now);
+    struct progress p = segment_progress(gang, now);
     simtime_ns stop = now + (saved ? save : grace_ns);
     if (t->plan->preemption.mode == PREEMPTION_CANCEL) {
         cancel(t, g, &p, now, stop);
@@ -472,13 +392,13 @@ static void stop(struct training *t, uint32_t g, simtime_ns now, simtime_ns grac
     simtime_ns lost = saved ? 0 : p.lost_work_ns + p.lost_save_ns;
     end_with(gang, &p, saved ? p.work_ns : p.kept_ns, lost);
     gang->suspended = saved && t->plan->preemption.mode == PREEMPTION_SUSPEND;
-    if (left(gang) == 0) { /* it was in its final save, and the save on notice is that */
+    if (segment_left(gang) == 0) { /* it was in its final save, and the save on notice is that */
         bool ends = stop < t->end_ns;
         gang->row.end_ns = ends ? stop : SIM_NEVER;
         gang_close(t, g, ends ? OUTCOME_DONE : OUTCOME_CENSORED);
     }
     fleet_stop_at(gang_fleet(t, &was), was.lease, stop, saved ? save : 0);
-    book_segment(t, &was, lost, now);
+    segment_book(t, &was, lost, now);
 }
 
 /* ---- failure ---- */
@@ -488,7 +408,7 @@ static void stop(struct training *t, uint32_t g, simtime_ns now, simtime_ns grac
 static void give_up_or_swap(struct training *t, uint32_t g, simtime_ns now, bool may_swap)
 {
     struct gang *gang = at(t, g);
-    struct progress p = progress(gang, gang->broken_ns);
+    struct progress p = segment_progress(gang, gang->broken_ns);
     struct gang was = *gang;
     uint32_t node;
     bool swapped = may_swap && fleet_replace(gang_fleet(t, gang), gang->lease, &node);
@@ -508,7 +428,7 @@ static void give_up_or_swap(struct training *t, uint32_t g, simtime_ns now, bool
     } else {
         fleet_stop_at(gang_fleet(t, &was), was.lease, now, 0);
     }
-    book_segment(t, &was, lost, was.broken_ns);
+    segment_book(t, &was, lost, was.broken_ns);
 }
 
 static void noticed(struct training *t, uint32_t g, simtime_ns now)
@@ -584,9 +504,9 @@ void gang_settle(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
     if (gang->state == GANG_BROKEN) { /* as if noticed now */
-        struct progress p = progress(gang, gang->broken_ns);
+        struct progress p = segment_progress(gang, gang->broken_ns);
         simtime_ns lost = p.lost_work_ns + p.lost_save_ns;
-        book_segment(t, gang, lost, gang->broken_ns);
+        segment_book(t, gang, lost, gang->broken_ns);
         end_with(gang, &p, p.kept_ns, lost);
         gang->row.lost_ns += now - gang->broken_ns;
         engine_timer_free(t->engine, gang->timer);
@@ -601,9 +521,9 @@ void gang_settle(struct training *t, uint32_t g, simtime_ns now)
         gang_close(t, g, OUTCOME_WAITING);
         return;
     }
-    struct progress p = progress(gang, now);
-    book_segment(t, gang, 0, now);
-    book_idle(t, gang, now);
+    struct progress p = segment_progress(gang, now);
+    segment_book(t, gang, 0, now);
+    segment_book_idle(t, gang, now);
     gang->row.restoring_ns += p.restore_ns;
     gang->row.saving_ns += p.save_ns;
     gang->row.done_ns += p.work_ns;

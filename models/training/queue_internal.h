@@ -1,10 +1,13 @@
 /* The state of a training queue, shared by its files.
  *
- * queue.c        the claimant, building it, the end of the run
- * intake.c       submits recorded and drawn jobs, draws the backlog (job_replay.c, mix.c,
- * backlog.c) pass.c         the scheduling pass and EASY backfill (reservation.c) gang.c life of
- * one gang: start, restore, end, eviction; its row and its ledger entries waiting.c      waiting
- * gangs in order demand.c       what waits, by shape
+ *     queue.c     the claimants, building it, the end of the run
+ *     intake.c    submits recorded and drawn jobs, draws the backlog
+ *                 (job_replay.c, mix.c, backlog.c)
+ *     pass.c      the scheduling pass; behind a blocked head backfill.c (reservation.c)
+ *     gang.c      life of one gang: start, restore, end, eviction, failure; its row
+ *     segment.c   what it has done and lost between two of these; its ledger entries
+ *     waiting.c   waiting gangs in order
+ *     why.c       for how long they wait for what
  *
  * Gangs live in slots that are used again; everything refers to them by slot. */
 #ifndef HEADROOM_MODELS_TRAINING_QUEUE_INTERNAL_H
@@ -169,6 +172,23 @@ enum grant pass_acquire(struct walk *w, uint32_t g, uint32_t pool);
 
 /* The head, on top of the walk, lacks room in a pool. */
 void backfill_run(struct walk *w, uint32_t head, uint32_t pool);
+
+/* ---- segment.c ---- */
+
+simtime_ns segment_restore(const struct gang *g); /* of its next or present segment */
+simtime_ns segment_left(const struct gang *g);    /* work to do at the segment's start */
+
+/* Of a segment with so much work to do, undisturbed. */
+simtime_ns segment_length(const struct gang *g, simtime_ns left_ns);
+struct progress segment_progress(const struct gang *g, simtime_ns now);
+simtime_ns segment_next_save(const struct gang *g, simtime_ns now); /* when it is complete */
+
+/* Books the stalls of a segment that has ended at now, and its lost end: all since the state that
+ * its last complete save, or copy, holds. The comb before the measured part is not counted. */
+void segment_book(struct training *t, const struct gang *g, simtime_ns lost_ns, simtime_ns now);
+
+/* Of each hour from its start on, a gang that is busy only in part idles at the end. */
+void segment_book_idle(struct training *t, const struct gang *g, simtime_ns now);
 
 /* ---- gang.c ---- */
 

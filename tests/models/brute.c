@@ -58,7 +58,7 @@ struct comb comb_at(const struct brute *b, size_t job, simtime_ns elapsed)
     return walk(b, job, elapsed, &length);
 }
 
-simtime_ns segment_length(const struct brute *b, size_t job)
+simtime_ns brute_segment_length(const struct brute *b, size_t job)
 {
     simtime_ns length = 0;
     walk(b, job, SIM_NEVER, &length);
@@ -153,7 +153,7 @@ static bool lease_over(struct brute *b, size_t i)
     struct job_state *s = &b->jobs[l->job];
     if (l->state == GROWING && complete(l)) {
         start_job(b, l->job, i);
-    } else if (l->state == HELD && b->now >= s->since_ns + segment_length(b, l->job)) {
+    } else if (l->state == HELD && b->now >= s->since_ns + brute_segment_length(b, l->job)) {
         finish(b, l->job);
     } else if (l->state == DRAINING && b->now >= l->released_ns) {
         l->state = SCRUBBING;
@@ -208,7 +208,7 @@ static simtime_ns next_instant(const struct brute *b)
     for (size_t i = 0; i < b->n_leases; i++) {
         const struct lease_of *l = &b->leases[i];
         if (l->state == HELD)
-            sooner(&next, b->jobs[l->job].since_ns + segment_length(b, l->job));
+            sooner(&next, b->jobs[l->job].since_ns + brute_segment_length(b, l->job));
         if (l->state == DRAINING)
             sooner(&next, l->released_ns);
         if (l->state == SCRUBBING)

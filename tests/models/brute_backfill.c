@@ -28,7 +28,7 @@ static bool runs_in(const struct brute *b, size_t j, uint32_t queue)
 
 static simtime_ns end_of(const struct brute *b, size_t j)
 {
-    return b->jobs[j].since_ns + segment_length(b, j);
+    return b->jobs[j].since_ns + brute_segment_length(b, j);
 }
 
 /* ---- EASY ---- */
@@ -66,7 +66,7 @@ static void easy(struct brute *b, uint32_t queue, size_t head)
     simtime_ns at = shadow(b, head, &extra);
     for (size_t j = next_waiting(b, queue, head); j != BRUTE_JOBS; j = next_waiting(b, queue, j)) {
         uint32_t gpus = b->c->jobs[j].gpus, tenant = b->c->jobs[j].tenant;
-        bool in_time = b->now + segment_length(b, j) <= at;
+        bool in_time = b->now + brute_segment_length(b, j) <= at;
         if (gpus > available(b, tenant) || !(in_time || gpus <= extra) || !acquire(b, j))
             continue;
         extra -= in_time ? 0 : gpus;
@@ -119,7 +119,7 @@ static int free_at(const struct brute *b, const struct diary *d, simtime_ns t)
  * after now. */
 static bool fits(const struct brute *b, const struct diary *d, size_t job, simtime_ns t)
 {
-    simtime_ns until = t + segment_length(b, job);
+    simtime_ns until = t + brute_segment_length(b, job);
     int gpus = (int)b->c->jobs[job].gpus;
     bool ok = free_at(b, d, t) >= gpus;
     if (t == b->now)
@@ -150,7 +150,7 @@ static void enter(const struct brute *b, struct diary *d, size_t job, simtime_ns
 {
     if (from != SIM_NEVER)
         d->of[d->n++] =
-            (struct piece){from, from + segment_length(b, job), -(int)b->c->jobs[job].gpus};
+            (struct piece){from, from + brute_segment_length(b, job), -(int)b->c->jobs[job].gpus};
 }
 
 static void conservative(struct brute *b, uint32_t queue, size_t head)

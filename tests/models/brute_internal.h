@@ -46,7 +46,7 @@ struct comb {
 /* ---- brute.c ---- */
 
 struct comb comb_at(const struct brute *b, size_t job, simtime_ns elapsed);
-simtime_ns segment_length(const struct brute *b, size_t job);
+simtime_ns brute_segment_length(const struct brute *b, size_t job);
 bool saves_on_notice(const struct brute *b);
 void start_job(struct brute *b, size_t job, size_t lease);
 void evict(struct brute *b, size_t lease);

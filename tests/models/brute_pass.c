@@ -10,7 +10,7 @@ static int64_t rank(const struct brute *b, size_t j)
     case ORDER_PRIORITY:
         return age ? (int64_t)job->submit_ns - job->priority * age : -job->priority;
     case ORDER_SHORTEST:
-        return (int64_t)segment_length(b, j);
+        return (int64_t)brute_segment_length(b, j);
     default:
         return 0;
     }
