@@ -95,6 +95,7 @@ static enum hr_err per_node_init(struct fleet *f)
 static enum hr_err init(struct fleet *f, const struct fleet_plan *plan)
 {
     TRY(nodes_init(&f->nodes, plan->groups, plan->n_groups, &f->arena));
+    TRY(nodes_arrange(&f->nodes, plan->place, &plan->fabric, &f->arena));
     TRY(per_node_init(f));
     TRY(nodes_out_init(f));
     TRY(collect_init(f));
@@ -212,7 +213,8 @@ enum grant fleet_acquire(struct fleet *f, uint32_t claimant, const struct ask *a
 {
     const struct shape *shape = &ask->shape;
     enum grant would = fleet_would(f, claimant, shape);
-    if ((would == GRANT_ROOM || would == GRANT_SHAPE) && f->watch.refused)
+    bool room = would == GRANT_ROOM || would == GRANT_SHAPE || would == GRANT_TOPOLOGY;
+    if (room && f->watch.refused)
         f->watch.refused(f->watch.self, shape->gpus);
     if (would != GRANT_OK)
         return would;
@@ -312,6 +314,11 @@ uint32_t fleet_lease_tag(const struct fleet *f, lease_id l)
 uint32_t fleet_lease_gpus(const struct fleet *f, lease_id l)
 {
     return lease_at(f, l)->gpus;
+}
+
+enum lease_span fleet_lease_span(const struct fleet *f, lease_id l)
+{
+    return nodes_span(&f->nodes, &lease_at(f, l)->parts);
 }
 
 simtime_ns fleet_lease_since(const struct fleet *f, lease_id l)

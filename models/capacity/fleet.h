@@ -157,6 +157,26 @@ struct reclaim_plan {
     bool serial;          /* no start evicts while another waits for evicted GPUs */
 };
 
+/* On which of the nodes with room a start goes; code, name in scenarios, rule. Larger starts and
+ * ties: placement_internal.h. */
+#define PLACE_LIST(X)                                                                              \
+    X(BEST_FIT, "best-fit", "the node with fewest free GPUs")                                      \
+    X(FIRST_FIT, "first-fit", "the lowest node")                                                   \
+    X(WORST_FIT, "worst-fit", "the node with most free GPUs: spreads")                             \
+    X(TOPOLOGY, "topology", "best fit that keeps leaf groups whole and gangs in few of them")
+
+#define PLACE_ENUM(code, name, doc) PLACE_##code,
+enum place_rule { PLACE_LIST(PLACE_ENUM) PLACE_RULES };
+#undef PLACE_ENUM
+extern const char *const place_rule_names[PLACE_RULES];
+
+/* Leaf groups (scalable units): the nodes behind one set of leaf switches, in order of node number.
+ */
+struct fabric {
+    const uint32_t *leaf_nodes; /* not owned; nodes of each, in all those of the pool */
+    uint32_t n_leaves;          /* 0: no topology */
+};
+
 /* One pool. */
 struct fleet_plan {
     const struct node_group *groups; /* not owned */
@@ -167,6 +187,8 @@ struct fleet_plan {
     size_t n_cohorts;
     double price_usd_per_gpu_h; /* of what is supplied */
     struct supply_plan supply;
+    enum place_rule place;
+    struct fabric fabric;
 };
 
 uint32_t fleet_plan_gpus(const struct fleet_plan *p);
@@ -178,8 +200,16 @@ enum shape_kind {
     SHAPE_PREFER_WHOLE, /* up to a node's size: one node; larger: whole nodes and one remainder
                            where there are enough, else any free GPUs, fullest nodes first (those
                            with fewest free GPUs) */
-    SHAPE_ANY
+    SHAPE_ANY,
+    SHAPE_WHOLE_NODES, /* whole nodes and one remainder, or it waits */
+    SHAPE_ONE_LEAF,    /* these in one leaf group, or it waits */
+    SHAPE_KINDS
 };
+extern const char *const shape_kind_names[SHAPE_KINDS];
+
+/* How far apart the GPUs of a lease are. */
+enum lease_span { SPAN_NODE, SPAN_LEAF, SPAN_LEAVES, LEASE_SPANS };
+extern const char *const lease_span_names[LEASE_SPANS];
 
 struct shape {
     uint32_t gpus;
@@ -293,12 +323,13 @@ void fleet_want_pass(struct fleet *f);
 /* ---- taking and giving back ---- */
 
 enum grant {
-    GRANT_OK,    /* held, or assembling */
-    GRANT_QUOTA, /* over the ceiling, or into GPUs that others do not lend */
-    GRANT_ROOM,  /* enough GPUs for it are not free: count */
-    GRANT_SHAPE, /* enough are free, wrongly placed */
-    GRANT_NEVER, /* more than the ceiling, or fits no empty fleet: can never start */
-    GRANT_FAILED /* memory is out */
+    GRANT_OK,       /* held, or assembling */
+    GRANT_QUOTA,    /* over the ceiling, or into GPUs that others do not lend */
+    GRANT_ROOM,     /* enough GPUs for it are not free: count */
+    GRANT_SHAPE,    /* enough are free, wrongly placed */
+    GRANT_TOPOLOGY, /* enough whole nodes are free, in no one leaf group */
+    GRANT_NEVER,    /* more than the ceiling, or fits no empty fleet: can never start */
+    GRANT_FAILED    /* memory is out */
 };
 
 /* Takes free GPUs now, in state. */
@@ -407,6 +438,7 @@ double fleet_share(const struct fleet *f, uint32_t claimant);
 const struct quota *fleet_quota(const struct fleet *f, uint32_t claimant);
 uint32_t fleet_lease_tag(const struct fleet *f, lease_id l);
 uint32_t fleet_lease_gpus(const struct fleet *f, lease_id l);
+enum lease_span fleet_lease_span(const struct fleet *f, lease_id l);
 simtime_ns fleet_lease_since(const struct fleet *f, lease_id l); /* when it was first held */
 bool fleet_lease_borrowed(const struct fleet *f, lease_id l);    /* started over its floor */
 

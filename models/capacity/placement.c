@@ -5,62 +5,9 @@
 
 #include <assert.h>
 
-/* ---- sets of node numbers ---- */
-
-static bool set_init(struct node_set *s, uint32_t n, struct arena *arena)
-{
-    uint32_t n_words = n / 64 + 1;
-    s->n_summary = n_words / 64 + 1;
-    s->words = arena_array(arena, n_words, sizeof *s->words);
-    s->summary = arena_array(arena, s->n_summary, sizeof *s->summary);
-    return s->words && s->summary;
-}
-
-static void set_add(struct node_set *s, uint32_t node)
-{
-    uint32_t w = node / 64;
-    s->words[w] |= UINT64_C(1) << node % 64;
-    s->summary[w / 64] |= UINT64_C(1) << w % 64;
-}
-
-static void set_remove(struct node_set *s, uint32_t node)
-{
-    uint32_t w = node / 64;
-    s->words[w] &= ~(UINT64_C(1) << node % 64);
-    if (s->words[w] == 0)
-        s->summary[w / 64] &= ~(UINT64_C(1) << w % 64);
-}
-
-static bool set_has(const struct node_set *s, uint32_t node)
-{
-    return s->words[node / 64] >> node % 64 & 1;
-}
-
 static uint32_t lowest_bit(uint64_t word)
 {
     return (uint32_t)__builtin_ctzll(word);
-}
-
-/* The lowest member that is at least from, or NODE_NONE. */
-static uint32_t set_next(const struct node_set *s, uint32_t from)
-{
-    uint32_t w = from / 64;
-    if (w / 64 >= s->n_summary)
-        return NODE_NONE;
-    bool known = s->summary[w / 64] >> w % 64 & 1;
-    uint64_t word = known ? s->words[w] & ~mask_full(from % 64) : 0;
-    if (word)
-        return w * 64 + lowest_bit(word);
-    uint64_t words = s->summary[w / 64] & ~mask_full(w % 64 + 1);
-    for (uint32_t i = w / 64;;) {
-        if (words) {
-            w = i * 64 + lowest_bit(words);
-            return w * 64 + lowest_bit(s->words[w]);
-        }
-        if (++i == s->n_summary)
-            return NODE_NONE;
-        words = s->summary[i];
-    }
 }
 
 /* ---- the index ---- */
@@ -71,11 +18,12 @@ static void index_add(struct nodes *ns, uint32_t node)
     ns->nodes_with[b]++;
     if (b == 0)
         return;
-    set_add(&ns->with_free[b], node);
+    number_set_add(&ns->with_free[b], node);
     ns->some |= UINT64_C(1) << (b - 1);
     if (b == ns->size[node]) {
-        set_add(&ns->whole, node);
+        number_set_add(&ns->whole, node);
         ns->n_whole += b;
+        leaves_whole(&ns->leaves, node, 1);
     }
 }
 
@@ -85,12 +33,13 @@ static void index_remove(struct nodes *ns, uint32_t node)
     ns->nodes_with[b]--;
     if (b == 0)
         return;
-    set_remove(&ns->with_free[b], node);
+    number_set_remove(&ns->with_free[b], node);
     if (ns->nodes_with[b] == 0)
         ns->some &= ~(UINT64_C(1) << (b - 1));
     if (b == ns->size[node]) {
-        set_remove(&ns->whole, node);
+        number_set_remove(&ns->whole, node);
         ns->n_whole -= b;
+        leaves_whole(&ns->leaves, node, -1);
     }
 }
 
@@ -102,6 +51,7 @@ static void measure(struct nodes *ns, const struct node_group *groups, size_t n_
         assert(size >= 1 && size <= NODE_MAX_GPUS);
         ns->n += groups[g].nodes;
         ns->n_gpus += groups[g].nodes * size;
+        ns->uniform = ns->uniform && size == groups[0].gpus_per_node;
         ns->largest = size > ns->largest ? size : ns->largest;
     }
 }
@@ -109,15 +59,16 @@ static void measure(struct nodes *ns, const struct node_group *groups, size_t n_
 enum hr_err nodes_init(struct nodes *ns, const struct node_group *groups, size_t n_groups,
                        struct arena *arena)
 {
-    *ns = (struct nodes){0};
+    *ns = (struct nodes){.uniform = true, .leaves = {.n = 1}};
     measure(ns, groups, n_groups);
     ns->size = arena_array(arena, ns->n, sizeof *ns->size);
     ns->free_count = arena_array(arena, ns->n, sizeof *ns->free_count);
     ns->free_mask = arena_array(arena, ns->n, sizeof *ns->free_mask);
-    if (!ns->size || !ns->free_count || !ns->free_mask || !set_init(&ns->whole, ns->n, arena))
+    if (!ns->size || !ns->free_count || !ns->free_mask ||
+        !number_set_init(&ns->whole, ns->n, arena))
         return HR_NOMEM;
     for (uint32_t b = 1; b <= ns->largest; b++)
-        if (!set_init(&ns->with_free[b], ns->n, arena))
+        if (!number_set_init(&ns->with_free[b], ns->n, arena))
             return HR_NOMEM;
     uint32_t node = 0;
     for (size_t g = 0; g < n_groups; g++)
@@ -186,32 +137,104 @@ bool nodes_consistent(const struct nodes *ns)
         n_whole += b == ns->size[i] ? b : 0;
         nodes_with[b]++;
         if (b != ns->free_count[i] || (ns->free_mask[i] & ~mask_full(ns->size[i])) != 0 ||
-            set_has(&ns->whole, i) != (b == ns->size[i]))
+            number_set_has(&ns->whole, i) != (b == ns->size[i]))
             return false;
         for (uint32_t c = 1; c <= ns->largest; c++)
-            if (set_has(&ns->with_free[c], i) != (b == c))
+            if (number_set_has(&ns->with_free[c], i) != (b == c))
                 return false;
     }
     for (uint32_t b = 0; b <= ns->largest; b++)
         if (nodes_with[b] != ns->nodes_with[b] ||
             (b > 0 && (ns->some >> (b - 1) & 1) != (nodes_with[b] > 0)))
             return false;
-    return n_free == ns->n_free && n_whole == ns->n_whole;
+    return n_free == ns->n_free && n_whole == ns->n_whole && leaves_consistent(ns);
 }
 
 /* ---- the rules ---- */
+
+const char *const shape_kind_names[SHAPE_KINDS] = {"one-node", "whole-nodes", "any",
+                                                   "only-whole-nodes", "one-leaf"};
+const char *const lease_span_names[LEASE_SPANS] = {"node", "leaf", "leaves"};
+#define NAME_ENTRY(code, name, doc) name,
+const char *const place_rule_names[PLACE_RULES] = {PLACE_LIST(NAME_ENTRY)};
+#undef NAME_ENTRY
 
 /* The node with fewest free GPUs, at least n >= 1 of them; NODE_NONE when there is none. */
 static uint32_t best_fit(const struct nodes *ns, uint32_t n)
 {
     uint64_t enough = ns->some >> (n - 1);
-    return enough ? set_next(&ns->with_free[n + lowest_bit(enough)], 0) : NODE_NONE;
+    return enough ? number_set_next(&ns->with_free[n + lowest_bit(enough)], 0) : NODE_NONE;
+}
+
+static uint32_t first_fit(const struct nodes *ns, uint32_t n)
+{
+    uint32_t first = NODE_NONE;
+    for (uint64_t counts = ns->some >> (n - 1); counts; counts &= counts - 1) {
+        uint32_t node = number_set_next(&ns->with_free[n + lowest_bit(counts)], 0);
+        first = node < first ? node : first;
+    }
+    return first;
+}
+
+static uint32_t worst_fit(const struct nodes *ns, uint32_t n)
+{
+    uint32_t most = nodes_largest_block(ns);
+    return most >= n ? number_set_next(&ns->with_free[most], 0) : NODE_NONE;
+}
+
+static uint32_t fit_for_leaves(const struct nodes *ns, uint32_t n)
+{
+    uint32_t node = best_fit(ns, n);
+    if (node == NODE_NONE || ns->free_count[node] < ns->size[node] || ns->leaves.n == 1)
+        return node;
+    return number_set_next(&ns->whole, ns->leaves.first[leaves_fewest(&ns->leaves)]);
+}
+
+/* A node with n free GPUs, by the rule. */
+static uint32_t one_node(const struct nodes *ns, uint32_t n)
+{
+    static uint32_t (*const rules[PLACE_RULES])(const struct nodes *ns, uint32_t n) = {
+        [PLACE_BEST_FIT] = best_fit,
+        [PLACE_FIRST_FIT] = first_fit,
+        [PLACE_WORST_FIT] = worst_fit,
+        [PLACE_TOPOLOGY] = fit_for_leaves,
+    };
+    return rules[ns->rule](ns, n);
 }
 
 bool nodes_one_node(const struct nodes *ns, const struct shape *shape)
 {
     return shape->kind == SHAPE_ONE_NODE ||
-           (shape->kind == SHAPE_PREFER_WHOLE && shape->gpus <= ns->largest);
+           (shape->kind != SHAPE_ANY && shape->gpus <= ns->largest);
+}
+
+static bool strict(const struct shape *shape)
+{
+    return shape->kind == SHAPE_WHOLE_NODES || shape->kind == SHAPE_ONE_LEAF;
+}
+
+/* Whole nodes and one remainder are free, wherever. */
+static bool whole_nodes_free(const struct nodes *ns, uint32_t gpus)
+{
+    uint32_t whole = gpus / ns->largest, rest = gpus % ns->largest;
+    uint32_t free = ns->n_whole / ns->largest;
+    uint64_t partly = ns->some & mask_full(ns->largest - 1);
+    return free > whole || (free == whole && (rest == 0 || partly >> (rest - 1)));
+}
+
+static enum grant strict_fit(const struct nodes *ns, const struct shape *shape)
+{
+    uint32_t size = ns->largest, gpus = shape->gpus;
+    bool leaf = shape->kind == SHAPE_ONE_LEAF && ns->leaves.n > 1;
+    assert(ns->uniform);
+    if (leaf && gpus > ns->leaves.largest * size)
+        return GRANT_NEVER;
+    if (gpus > ns->n_free)
+        return GRANT_ROOM;
+    if (!whole_nodes_free(ns, gpus))
+        return GRANT_SHAPE;
+    return !leaf || leaves_with(ns, gpus / size, gpus % size) != NODE_NONE ? GRANT_OK
+                                                                           : GRANT_TOPOLOGY;
 }
 
 enum grant nodes_fit(const struct nodes *ns, const struct shape *shape)
@@ -220,6 +243,8 @@ enum grant nodes_fit(const struct nodes *ns, const struct shape *shape)
     bool one = nodes_one_node(ns, shape);
     if (shape->gpus > (one ? ns->largest : ns->n_gpus))
         return GRANT_NEVER;
+    if (!one && strict(shape))
+        return strict_fit(ns, shape);
     if (shape->gpus > ns->n_free)
         return GRANT_ROOM;
     return !one || ns->some >> (shape->gpus - 1) ? GRANT_OK : GRANT_SHAPE;
@@ -242,17 +267,55 @@ static void take_fullest(struct nodes *ns, uint32_t gpus, struct parts *out)
     }
 }
 
-/* Whole nodes and one remainder; false when there are not enough, then nothing is taken. */
-static bool take_whole(struct nodes *ns, uint32_t gpus, struct parts *out)
+/* Whole nodes by number from a node on, none larger than what is left; returns what is left. */
+static uint32_t take_whole_from(struct nodes *ns, uint32_t from, uint32_t gpus, struct parts *out)
 {
-    size_t n_before = out->n;
-    for (uint32_t node = set_next(&ns->whole, 0); node != NODE_NONE && gpus > 0;
-         node = set_next(&ns->whole, node + 1)) {
+    for (uint32_t node = number_set_next(&ns->whole, from); node != NODE_NONE && gpus > 0;
+         node = number_set_next(&ns->whole, node + 1)) {
         if (ns->size[node] > gpus)
             continue;
         gpus -= ns->size[node];
         take_part(ns, node, ns->size[node], out);
     }
+    return gpus;
+}
+
+/* From a leaf group that has them. */
+static void take_in_leaf(struct nodes *ns, uint32_t leaf, uint32_t gpus, struct parts *out)
+{
+    gpus = take_whole_from(ns, ns->leaves.first[leaf], gpus, out);
+    if (gpus > 0)
+        take_part(ns, leaves_tightest(ns, leaf, gpus), gpus, out);
+}
+
+/* Whole nodes from as few leaf groups as there may be; returns what is left. */
+static uint32_t take_by_leaves(struct nodes *ns, uint32_t gpus, struct parts *out)
+{
+    uint32_t size = ns->largest;
+    while (gpus >= size) {
+        uint32_t leaf = leaves_with(ns, gpus / size, gpus % size);
+        if (leaf != NODE_NONE) {
+            take_in_leaf(ns, leaf, gpus, out);
+            return 0;
+        }
+        leaf = leaves_with(ns, gpus / size, 0);
+        if (leaf == NODE_NONE)
+            leaf = leaves_most(&ns->leaves);
+        if (leaf == NODE_NONE)
+            break;
+        uint32_t whole = ns->leaves.whole[leaf], n = gpus / size < whole ? gpus / size : whole;
+        take_whole_from(ns, ns->leaves.first[leaf], n * size, out);
+        gpus -= n * size;
+    }
+    return gpus;
+}
+
+/* Whole nodes and one remainder; false when there are not enough, then nothing is taken. */
+static bool take_whole(struct nodes *ns, uint32_t gpus, struct parts *out)
+{
+    size_t n_before = out->n;
+    bool by_leaves = ns->rule == PLACE_TOPOLOGY && ns->leaves.n > 1;
+    gpus = by_leaves ? take_by_leaves(ns, gpus, out) : take_whole_from(ns, 0, gpus, out);
     if (gpus == 0)
         return true;
     uint32_t node = gpus <= ns->largest ? best_fit(ns, gpus) : NODE_NONE;
@@ -275,8 +338,22 @@ enum hr_err nodes_take(struct nodes *ns, const struct shape *shape, struct parts
     if (!vec_reserve(out, out->n + most))
         return HR_NOMEM;
     if (one)
-        take_part(ns, best_fit(ns, gpus), gpus, out);
-    else if (shape->kind != SHAPE_PREFER_WHOLE || !take_whole(ns, gpus, out))
+        take_part(ns, one_node(ns, gpus), gpus, out);
+    else if (shape->kind == SHAPE_ONE_LEAF && ns->leaves.n > 1)
+        take_in_leaf(ns, leaves_with(ns, gpus / ns->largest, gpus % ns->largest), gpus, out);
+    else if (shape->kind == SHAPE_ANY || !take_whole(ns, gpus, out))
         take_fullest(ns, gpus, out);
     return HR_OK;
+}
+
+enum lease_span nodes_span(const struct nodes *ns, const struct parts *parts)
+{
+    enum lease_span span = SPAN_NODE;
+    for (size_t i = 1; i < parts->n; i++) {
+        uint32_t a = parts->items[0].node, b = parts->items[i].node;
+        bool far = ns->leaves.n > 1 && ns->leaves.of[a] != ns->leaves.of[b];
+        enum lease_span here = a == b ? SPAN_NODE : far ? SPAN_LEAVES : SPAN_LEAF;
+        span = here > span ? here : span;
+    }
+    return span;
 }

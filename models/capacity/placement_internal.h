@@ -6,19 +6,34 @@
  * update moves a node between two sets. Rates: each start and end of a lease, and each question
  * whether a waiting request fits.
  *
- * Rules (ties always go to the lowest node number; GPUs of a node are taken from index 0 up):
- *  - SHAPE_ONE_NODE: the node with fewest free GPUs that suffice.
- *  - SHAPE_PREFER_WHOLE up to the size of the largest node: as one node. Larger: walk the wholly
- *    free nodes by number and take each that is not larger than what is left; the rest goes to one
- *    node by best fit. Where whole nodes and one remainder are not to be had: as SHAPE_ANY.
+ * Rules (ties always go to the lowest node number; GPUs of a node are taken from index 0 up).
+ * On one node (SHAPE_ONE_NODE, and every kind but SHAPE_ANY up to the size of the largest node), of
+ * the nodes with enough free GPUs:
+ *  - best-fit: the one with fewest free GPUs;
+ *  - first-fit: the one with the lowest number;
+ *  - worst-fit: the one with most free GPUs;
+ *  - topology: as best-fit; where that is a wholly free node, one of the leaf group with fewest
+ *    wholly free nodes, so that whole leaf groups stay whole.
+ * Larger shapes:
+ *  - SHAPE_PREFER_WHOLE walks the wholly free nodes by number and takes each that is not larger
+ * than what is left; the rest goes to one node by best fit. With topology: as SHAPE_ONE_LEAF where
+ * a leaf group holds it; else whole nodes leaf group by leaf group, those with most of them first,
+ *    the last one the tightest that holds what is left. Where whole nodes and one remainder are not
+ *    to be had: as SHAPE_ANY.
+ *  - SHAPE_WHOLE_NODES: likewise, but it waits where they are not to be had.
+ *  - SHAPE_ONE_LEAF: whole nodes by number and one remainder (the tightest node of the group) in
+ *    one leaf group: with first-fit the lowest, with worst-fit the one with most wholly free nodes,
+ *    else the one with fewest.
  *  - SHAPE_ANY: the fullest nodes first, that is those with fewest free GPUs, so that whole nodes
- *    stay whole. */
+ *    stay whole.
+ * The topology rule, SHAPE_WHOLE_NODES and SHAPE_ONE_LEAF need nodes of one size. */
 #ifndef HEADROOM_MODELS_CAPACITY_PLACEMENT_INTERNAL_H
 #define HEADROOM_MODELS_CAPACITY_PLACEMENT_INTERNAL_H
 
 #include "models/capacity/fleet.h"
 #include "sim/arena.h"
 #include "sim/err.h"
+#include "sim/number_set.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,33 +53,46 @@ struct parts {
     size_t n, capacity;
 };
 
-/* A set of node numbers: one bit a node, and one bit a word that has any. */
-struct node_set {
-    uint64_t *words, *summary;
-    uint32_t n_summary;
+/* Leaf groups of nodes with neighbouring numbers, and which have how many wholly free nodes. */
+struct leaves {
+    uint32_t n;              /* 1: no topology, and nothing below is there */
+    uint32_t *first;         /* nodes [first[i], first[i + 1]) */
+    uint32_t *of;            /* leaf group of a node */
+    uint32_t *whole;         /* wholly free nodes of each */
+    uint32_t largest;        /* nodes of the largest */
+    struct number_set *with; /* from 1; leaf groups by wholly free nodes */
+    uint32_t *n_with;
+    struct number_set counts; /* numbers of wholly free nodes that occur, from 1 */
 };
 
 struct nodes {
-    uint32_t n;                                   /* nodes */
-    uint32_t n_gpus;                              /* in all */
-    uint32_t n_free;                              /* free in all */
-    uint32_t n_whole;                             /* of wholly free nodes */
-    uint32_t largest;                             /* GPUs of the largest node */
-    uint8_t *size;                                /* GPUs of a node */
-    uint8_t *free_count;                          /* free GPUs of a node */
-    uint64_t *free_mask;                          /* free GPUs of a node */
-    uint64_t some;                                /* bit b - 1: a node has exactly b GPUs free */
-    struct node_set whole;                        /* wholly free nodes */
-    struct node_set with_free[NODE_MAX_GPUS + 1]; /* from 1; by free GPUs */
-    uint32_t nodes_with[NODE_MAX_GPUS + 1];       /* how many nodes have b free */
+    uint32_t n;                                     /* nodes */
+    uint32_t n_gpus;                                /* in all */
+    uint32_t n_free;                                /* free in all */
+    uint32_t n_whole;                               /* of wholly free nodes */
+    uint32_t largest;                               /* GPUs of the largest node */
+    uint8_t *size;                                  /* GPUs of a node */
+    uint8_t *free_count;                            /* free GPUs of a node */
+    uint64_t *free_mask;                            /* free GPUs of a node */
+    uint64_t some;                                  /* bit b - 1: a node has exactly b GPUs free */
+    struct number_set whole;                        /* wholly free nodes */
+    struct number_set with_free[NODE_MAX_GPUS + 1]; /* from 1; by free GPUs */
+    uint32_t nodes_with[NODE_MAX_GPUS + 1];         /* how many nodes have b free */
+    enum place_rule rule;
+    bool uniform; /* all nodes are of one size */
+    struct leaves leaves;
 };
 
 /* All GPUs free. Memory is the arena's. */
 enum hr_err nodes_init(struct nodes *ns, const struct node_group *groups, size_t n_groups,
                        struct arena *arena);
 
-/* GRANT_OK, GRANT_ROOM (fewer are free than asked for), GRANT_SHAPE (wrongly placed), GRANT_NEVER
- * (fits no empty fleet). */
+/* The rule, and leaf groups with so many nodes each (n 0: none); before anything is taken. */
+enum hr_err nodes_arrange(struct nodes *ns, enum place_rule rule, const struct fabric *fabric,
+                          struct arena *arena);
+
+/* GRANT_OK, GRANT_ROOM (fewer are free than asked for), GRANT_SHAPE (wrongly placed),
+ * GRANT_TOPOLOGY (only in several leaf groups), GRANT_NEVER (fits no empty fleet). */
 enum grant nodes_fit(const struct nodes *ns, const struct shape *shape);
 
 /* True when the shape has to be within one node. */
@@ -73,6 +101,29 @@ bool nodes_one_node(const struct nodes *ns, const struct shape *shape);
 /* Takes GPUs for a shape that fits (nodes_fit says GRANT_OK) and appends them to out, one part a
  * node. HR_NOMEM changes nothing. */
 enum hr_err nodes_take(struct nodes *ns, const struct shape *shape, struct parts *out);
+
+/* How far apart parts are. */
+enum lease_span nodes_span(const struct nodes *ns, const struct parts *parts);
+
+/* ---- leaves.c ---- */
+
+/* A node of a leaf group begins (by 1) or ceases (by -1) to be wholly free. */
+void leaves_whole(struct leaves *ls, uint32_t node, int by);
+
+/* The leaf group by the rule that has so many wholly free nodes and, on another node, rest free
+ * GPUs (fewer than a node); NODE_NONE: there is none. whole >= 1. */
+uint32_t leaves_with(const struct nodes *ns, uint32_t whole, uint32_t rest);
+
+/* The one with fewest wholly free nodes, or with most; NODE_NONE: none has any. */
+uint32_t leaves_fewest(const struct leaves *ls);
+uint32_t leaves_most(const struct leaves *ls);
+
+/* The tightest node of a leaf group with so many free GPUs, wholly free ones last; or NODE_NONE. */
+uint32_t leaves_tightest(const struct nodes *ns, uint32_t leaf, uint32_t gpus);
+
+bool leaves_consistent(const struct nodes *ns);
+
+/* ---- placement.c ---- */
 
 /* Takes n free GPUs of one node. */
 uint64_t nodes_take_on(struct nodes *ns, uint32_t node, uint32_t n);

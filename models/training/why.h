@@ -19,7 +19,7 @@
     X(COUNT, "count", "fewer GPUs are free than it needs")                                         \
     X(SHAPE, "shape", "enough are free, but not together in one node")                             \
     X(QUOTA, "quota", "its tenant may not hold so many now")                                       \
-    X(TOPOLOGY, "topology", "it would fit if it need not be in whole nodes")                       \
+    X(TOPOLOGY, "topology", "enough whole nodes are free, in no one leaf group")                   \
     X(SUPPLY, "supply", "GPUs that failed, are in maintenance or not supplied would do")           \
     X(PREEMPTION, "preemption", "GPUs of evicted or ended work are on their way")                  \
     X(ORDER, "order", "it would fit: an earlier job or a reservation goes first")
