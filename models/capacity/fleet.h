@@ -454,7 +454,8 @@ const struct fleet_churn *fleet_churn(const struct fleet *f);
 #define PLACEABLE_LIST(X)                                                                          \
     X(FREE, "free", "free GPUs")                                                                   \
     X(BLOCK, "block", "the largest number of free GPUs in one node")                               \
-    X(WHOLE, "whole", "GPUs of wholly free nodes: the largest gang on whole nodes")
+    X(WHOLE, "whole", "GPUs of wholly free nodes: the largest gang on whole nodes")                \
+    X(LEAF, "leaf", "of these, the most in one leaf group: the largest gang in one")
 #define PLACEABLE_ENUM(code, name, doc) PLACEABLE_##code,
 enum placeable_kind { PLACEABLE_LIST(PLACEABLE_ENUM) PLACEABLES };
 #undef PLACEABLE_ENUM

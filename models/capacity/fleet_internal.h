@@ -9,6 +9,8 @@
  *   victims    which leases to evict: the sets of them that compete
  *   rule       in which order, and what a set costs: the rules
  *   consolidate  small leases that move off a node
+ *   leaves     leaf groups by wholly free nodes
+ *   block      whole nodes of one leaf group that come together
  *   spread     nodes of a start larger than a node, over free and incoming GPUs
  *   reclaim    fleet_reclaim, granting, giving up, the reclaim rows
  *   collect    fleet_collect: starts that keep GPUs until they have enough
@@ -163,7 +165,7 @@ struct victims {
     struct pick *trial;
     uint32_t *chosen; /* the result: candidates */
     uint32_t n_chosen;
-    uint32_t node; /* the result for a shape within one node */
+    uint32_t node; /* the result for a shape within one node; for one of whole nodes: the block */
     bool moves;    /* the chosen ones move */
     struct {
         struct borrower *items; /* per claimant */
@@ -450,11 +452,38 @@ bool victims_candidate(struct fleet *f, uint32_t slot, const struct taking *t, u
  * victims_choose. */
 bool consolidate_choose(struct fleet *f, const struct taking *t, const struct shape *shape);
 
+/* ---- block.c ---- */
+
+/* The nodes that a shape which needs whole ones may have: a leaf group, or all of them. */
+struct block {
+    uint32_t first, end;                    /* nodes */
+    uint32_t whole, rest;                   /* nodes that it needs, and GPUs of one more */
+    uint32_t usable;                        /* free GPUs in it that the start may use */
+    uint32_t available;                     /* these and the incoming ones that nobody claims */
+    uint32_t nodes_with[NODE_MAX_GPUS + 1]; /* by available GPUs, of so many GPUs each: */
+    uint32_t size;
+};
+
+uint32_t block_n(const struct fleet *f, const struct shape *shape);
+/* Surveys one of them, of free GPUs at most free. */
+void block_look(struct fleet *f, struct block *b, const struct shape *shape, uint32_t i,
+                uint32_t free);
+/* GPUs of a lease on open nodes of it. */
+uint32_t block_gain(const struct fleet *f, const struct block *b, uint32_t slot);
+/* As if they were available (by 1), or no more (by -1). */
+void block_count(struct fleet *f, struct block *b, uint32_t slot, int by);
+/* Whether whole nodes and the rest are available. */
+bool block_holds(const struct block *b);
+
 /* ---- spread.c ---- */
 
+/* What there is on nodes [first, end), of free GPUs at most free in all: f->usable, f->available.
+ */
+void spread_survey(struct fleet *f, uint32_t first, uint32_t end, uint32_t free);
+
 /* Plans the nodes of a start over many of them, with at most free of the free GPUs; there are
- * enough. */
-void spread_plan(struct fleet *f, const struct shape *shape, uint32_t free);
+ * enough. block: where it needs whole nodes, of which. */
+void spread_plan(struct fleet *f, const struct shape *shape, uint32_t free, uint32_t block);
 /* Keeps and claims what was planned; there is room for so many claims. */
 void spread_claim(struct fleet *f, uint32_t slot);
 

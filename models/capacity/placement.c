@@ -127,6 +127,14 @@ uint32_t nodes_largest_block(const struct nodes *ns)
     return ns->some ? 64 - (uint32_t)__builtin_clzll(ns->some) : 0;
 }
 
+uint32_t nodes_largest_leaf(const struct nodes *ns)
+{
+    if (ns->leaves.n == 1)
+        return ns->n_whole;
+    uint32_t leaf = leaves_most(&ns->leaves);
+    return leaf == NODE_NONE ? 0 : ns->leaves.whole[leaf] * ns->largest;
+}
+
 bool nodes_consistent(const struct nodes *ns)
 {
     uint32_t n_free = 0, n_whole = 0;
@@ -208,11 +216,6 @@ bool nodes_one_node(const struct nodes *ns, const struct shape *shape)
            (shape->kind != SHAPE_ANY && shape->gpus <= ns->largest);
 }
 
-static bool strict(const struct shape *shape)
-{
-    return shape->kind == SHAPE_WHOLE_NODES || shape->kind == SHAPE_ONE_LEAF;
-}
-
 /* Whole nodes and one remainder are free, wherever. */
 static bool whole_nodes_free(const struct nodes *ns, uint32_t gpus)
 {
@@ -243,7 +246,7 @@ enum grant nodes_fit(const struct nodes *ns, const struct shape *shape)
     bool one = nodes_one_node(ns, shape);
     if (shape->gpus > (one ? ns->largest : ns->n_gpus))
         return GRANT_NEVER;
-    if (!one && strict(shape))
+    if (!one && shape_strict(shape))
         return strict_fit(ns, shape);
     if (shape->gpus > ns->n_free)
         return GRANT_ROOM;

@@ -98,6 +98,12 @@ enum grant nodes_fit(const struct nodes *ns, const struct shape *shape);
 /* True when the shape has to be within one node. */
 bool nodes_one_node(const struct nodes *ns, const struct shape *shape);
 
+/* True when a larger shape waits for whole nodes. */
+static inline bool shape_strict(const struct shape *shape)
+{
+    return shape->kind == SHAPE_WHOLE_NODES || shape->kind == SHAPE_ONE_LEAF;
+}
+
 /* Takes GPUs for a shape that fits (nodes_fit says GRANT_OK) and appends them to out, one part a
  * node. HR_NOMEM changes nothing. */
 enum hr_err nodes_take(struct nodes *ns, const struct shape *shape, struct parts *out);
@@ -136,6 +142,9 @@ uint32_t nodes_free_below(const struct nodes *ns, uint32_t share);
 
 /* The most free GPUs of a node. */
 uint32_t nodes_largest_block(const struct nodes *ns);
+
+/* GPUs of the wholly free nodes of the leaf group that has most of them. */
+uint32_t nodes_largest_leaf(const struct nodes *ns);
 
 /* The index agrees with the masks. */
 bool nodes_consistent(const struct nodes *ns);

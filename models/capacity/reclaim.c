@@ -46,7 +46,7 @@ static void evict_chosen(struct fleet *f, int32_t priority)
 static void claim_all(struct fleet *f, uint32_t slot, const struct shape *shape, uint32_t free)
 {
     if (!nodes_one_node(&f->nodes, shape)) {
-        spread_plan(f, shape, free);
+        spread_plan(f, shape, free, f->victims.node);
         spread_claim(f, slot);
         return;
     }

@@ -1,18 +1,18 @@
 /* A start over many nodes takes GPUs that are free or coming.
  *
  * The rules are those of placement (placement_internal.h) with "free" read as "free or incoming and
- * unclaimed": wholly available nodes by number and one remainder where SHAPE_PREFER_WHOLE can have
- * them, else the nodes with fewest available GPUs first. Of what it takes on a node, free GPUs come
- * first. Starts like this are rare, so plain walks over all nodes will do. */
+ * unclaimed": wholly available nodes by number and one remainder where they are to be had, with the
+ * topology rule in one leaf group where one has them (that with fewest, ties: the lowest); else the
+ * nodes with fewest available GPUs first. Of what it takes on a node, free GPUs come first. Starts
+ * like this are rare, so plain walks over all nodes will do. */
 #include "models/capacity/fleet_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* What there is on each node; of free GPUs at most free in all, by node number. */
-static void survey(struct fleet *f, uint32_t free)
+void spread_survey(struct fleet *f, uint32_t first, uint32_t end, uint32_t free)
 {
-    for (uint32_t node = 0; node < f->nodes.n; node++) {
+    for (uint32_t node = first; node < end; node++) {
         uint32_t usable = f->nodes.free_count[node];
         usable = usable < free ? usable : free;
         free -= usable;
@@ -21,12 +21,18 @@ static void survey(struct fleet *f, uint32_t free)
     }
 }
 
+/* The nodes of a plan. */
+struct range {
+    uint32_t first, end;
+};
+
 /* Takes from the nodes with fewest available GPUs, at least least of them, until gpus are had or so
  * many nodes are used; returns what is still needed. */
-static uint32_t take_fewest(struct fleet *f, uint32_t gpus, uint32_t least, uint32_t nodes)
+static uint32_t take_fewest(struct fleet *f, struct range r, uint32_t gpus, uint32_t least,
+                            uint32_t nodes)
 {
     for (uint32_t b = least; b <= f->nodes.largest; b++)
-        for (uint32_t node = 0; node < f->nodes.n && gpus > 0 && nodes > 0; node++)
+        for (uint32_t node = r.first; node < r.end && gpus > 0 && nodes > 0; node++)
             if (f->available[node] == b && f->take[node] == 0) {
                 uint32_t n = b < gpus ? b : gpus;
                 f->take[node] = (uint8_t)n;
@@ -36,28 +42,70 @@ static uint32_t take_fewest(struct fleet *f, uint32_t gpus, uint32_t least, uint
     return gpus;
 }
 
-static bool take_whole(struct fleet *f, uint32_t gpus)
+/* Whole nodes and one remainder; false where they are not to be had. */
+static bool take_whole(struct fleet *f, struct range r, uint32_t gpus)
 {
-    for (uint32_t node = 0; node < f->nodes.n; node++) {
+    memset(f->take, 0, f->nodes.n);
+    for (uint32_t node = r.first; node < r.end; node++) {
         uint32_t size = f->nodes.size[node];
         if (f->available[node] == size && size <= gpus) {
             f->take[node] = (uint8_t)size;
             gpus -= size;
         }
     }
-    return gpus <= f->nodes.largest && take_fewest(f, gpus, gpus, 1) == 0;
+    return gpus <= f->nodes.largest && take_fewest(f, r, gpus, gpus, 1) == 0;
 }
 
-void spread_plan(struct fleet *f, const struct shape *shape, uint32_t free)
+static uint32_t whole_in(const struct fleet *f, struct range r)
 {
-    survey(f, free);
-    memset(f->take, 0, f->nodes.n);
-    if (shape->kind != SHAPE_PREFER_WHOLE || !take_whole(f, shape->gpus)) {
-        memset(f->take, 0, f->nodes.n);
-        uint32_t left = take_fewest(f, shape->gpus, 1, f->nodes.n);
-        assert(left == 0);
-        (void)left;
+    uint32_t n = 0;
+    for (uint32_t node = r.first; node < r.end; node++)
+        n += f->available[node] == f->nodes.size[node];
+    return n;
+}
+
+static struct range leaf(const struct fleet *f, uint32_t i)
+{
+    return (struct range){f->nodes.leaves.first[i], f->nodes.leaves.first[i + 1]};
+}
+
+/* In the leaf group with fewest wholly available nodes that has them. */
+static bool take_in_a_leaf(struct fleet *f, uint32_t gpus)
+{
+    uint32_t best = NONE;
+    for (uint32_t i = 0; i < f->nodes.leaves.n; i++)
+        if (take_whole(f, leaf(f, i), gpus) &&
+            (best == NONE || whole_in(f, leaf(f, i)) < whole_in(f, leaf(f, best))))
+            best = i;
+    return best != NONE && take_whole(f, leaf(f, best), gpus);
+}
+
+static void plan_strict(struct fleet *f, const struct shape *shape, uint32_t free, uint32_t block)
+{
+    struct block b;
+    block_look(f, &b, shape, block, free);
+    bool held = take_whole(f, (struct range){b.first, b.end}, shape->gpus);
+    assert(held);
+    (void)held;
+}
+
+void spread_plan(struct fleet *f, const struct shape *shape, uint32_t free, uint32_t block)
+{
+    if (shape_strict(shape)) {
+        plan_strict(f, shape, free, block);
+        return;
     }
+    const struct range all = {0, f->nodes.n};
+    spread_survey(f, 0, f->nodes.n, free);
+    if (shape->kind == SHAPE_PREFER_WHOLE) {
+        bool leaves = f->nodes.rule == PLACE_TOPOLOGY && f->nodes.leaves.n > 1;
+        if ((leaves && take_in_a_leaf(f, shape->gpus)) || take_whole(f, all, shape->gpus))
+            return;
+    }
+    memset(f->take, 0, f->nodes.n);
+    uint32_t left = take_fewest(f, all, shape->gpus, 1, f->nodes.n);
+    assert(left == 0);
+    (void)left;
 }
 
 void spread_claim(struct fleet *f, uint32_t slot)

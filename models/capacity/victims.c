@@ -11,7 +11,9 @@
  * permit that one; these and youngest also try each single victim that suffices. Within one node a
  * victim gains its GPUs on that node, and each node's sets compete; over many nodes a victim gains
  * all of its GPUs, and any GPUs will do (placement: SHAPE_ANY, or SHAPE_PREFER_WHOLE larger than a
- * node). The cheapest set wins.
+ * node). Where whole nodes are a must (SHAPE_WHOLE_NODES, SHAPE_ONE_LEAF) the sets of each leaf
+ * group compete, greedy ones and single victims, and a set suffices when its nodes come together
+ * (block.c). The cheapest set wins.
  *
  * Where free and incoming unclaimed GPUs suffice, nobody is evicted: best fit among such nodes.
  * So on a node the sums are least; over many nodes greedy is exact for gangs of one size.
@@ -30,10 +32,11 @@ struct need {
     struct fleet *f;
     const struct taking *taking;
     uint32_t gpus;
-    uint32_t free;   /* free GPUs it may use */
-    uint32_t coming; /* free and incoming GPUs together that it may have */
-    bool under;      /* its ceilings hold as it is */
-    bool flat;       /* whether a claimant borrows hangs on what it gives alone: no cohorts */
+    uint32_t free;       /* free GPUs it may use */
+    uint32_t coming;     /* free and incoming GPUs together that it may have */
+    struct block *block; /* whole nodes that have to come together; NULL: any GPUs will do */
+    bool under;          /* its ceilings hold as it is */
+    bool flat;           /* whether a claimant borrows hangs on what it gives alone: no cohorts */
 };
 
 /* The best set so far. */
@@ -162,6 +165,8 @@ static void suppose(const struct need *need, const struct pick *p)
         need->f->victims.of.items[c->claimant].supposed += c->gpus;
     else
         quota_suppose(need->f, c->claimant, c->gpus);
+    if (need->block)
+        block_count(need->f, need->block, c->slot, 1);
 }
 
 static void undo(const struct need *need, const struct pick *p)
@@ -171,6 +176,14 @@ static void undo(const struct need *need, const struct pick *p)
         need->f->victims.of.items[c->claimant].supposed -= c->gpus;
     else
         quota_undo(need->f, c->claimant, c->gpus);
+    if (need->block)
+        block_count(need->f, need->block, c->slot, -1);
+}
+
+/* Whether what is supposed gains enough: so many GPUs of want, or the nodes of a block. */
+static bool suffices(const struct need *need, uint32_t gained, uint32_t want)
+{
+    return need->block ? block_holds(need->block) : gained >= want;
 }
 
 /* Whether a claimant may still be taken from after what is supposed. */
@@ -304,10 +317,10 @@ static uint32_t put_back(const struct need *need, uint32_t m, uint32_t gained, u
 {
     struct pick *trial = need->f->victims.trial;
     for (uint32_t i = m; i-- > 0;) {
-        if (gained - trial[i].gain < want)
+        if (!need->block && gained - trial[i].gain < want)
             continue;
         undo(need, &trial[i]);
-        if (under_ceiling(need)) {
+        if (suffices(need, gained - trial[i].gain, want) && under_ceiling(need)) {
             gained -= trial[i].gain;
             trial[i].candidate = NONE;
         } else {
@@ -339,7 +352,7 @@ static uint32_t greedy(const struct need *need, const struct pick *picks, uint32
         suppose(need, &picks[i]);
         gained += picks[i].gain;
         v->trial[m++] = picks[i];
-        enough = gained >= want && under_ceiling(need);
+        enough = suffices(need, gained, want) && under_ceiling(need);
     }
     if (enough)
         m = put_back(need, m, gained, want);
@@ -422,6 +435,15 @@ static bool compete(const struct need *need, const struct pick *set, uint32_t n,
     return true;
 }
 
+/* One victim that suffices. */
+static bool alone(const struct need *need, const struct pick *p, uint32_t want)
+{
+    suppose(need, p);
+    bool enough = suffices(need, p->gain, want);
+    undo(need, p);
+    return enough;
+}
+
 /* The sets that gain want from n picks in order. */
 static void compete_all(const struct need *need, uint32_t n, uint32_t want, uint32_t clean,
                         uint32_t node, struct best *best)
@@ -430,7 +452,7 @@ static void compete_all(const struct need *need, uint32_t n, uint32_t want, uint
     enum victim_rule rule = need->f->plan.victims;
     uint32_t m;
     bool adds = rule_adds(rule);
-    if (adds && n <= SMALL && want > 0 && want <= SMALL) {
+    if (adds && !need->block && n <= SMALL && want > 0 && want <= SMALL) {
         m = cheapest(need, v->picks, n, want);
         if (m == 0 || compete(need, v->trial, m, clean, node, best))
             return;
@@ -439,7 +461,7 @@ static void compete_all(const struct need *need, uint32_t n, uint32_t want, uint
     if (m > 0)
         compete(need, v->trial, m, clean, node, best);
     for (uint32_t i = 0; (adds || rule == VICTIM_YOUNGEST) && i < n; i++)
-        if (v->picks[i].gain >= want)
+        if (alone(need, &v->picks[i], want))
             compete(need, &v->picks[i], 1, clean, node, best);
 }
 
@@ -528,12 +550,18 @@ static bool choose_on_one_node(const struct need *need)
 
 /* ---- a shape over many nodes ---- */
 
+static void sort_candidates(struct fleet *f)
+{
+    struct victims *v = &f->victims;
+    gsl_heapsort_index(v->order, v->candidates, v->n, sizeof *v->candidates,
+                       rule_order[f->plan.victims]);
+}
+
 static bool choose_anywhere(const struct need *need, uint32_t already)
 {
     struct victims *v = &need->f->victims;
     struct best best = {.found = false};
-    gsl_heapsort_index(v->order, v->candidates, v->n, sizeof *v->candidates,
-                       rule_order[need->f->plan.victims]);
+    sort_candidates(need->f);
     for (uint32_t i = 0; i < v->n; i++) {
         uint32_t candidate = (uint32_t)v->order[i];
         v->picks[i] = (struct pick){.candidate = candidate, .gain = v->candidates[candidate].gain};
@@ -544,31 +572,74 @@ static bool choose_anywhere(const struct need *need, uint32_t already)
     return best.found;
 }
 
+/* ---- whole nodes ---- */
+
+/* A leaf group where nobody has to go. */
+static bool block_already(const struct need *need, const struct shape *shape)
+{
+    struct fleet *f = need->f;
+    for (uint32_t i = 0; i < block_n(f, shape); i++) {
+        block_look(f, need->block, shape, i, need->free);
+        if (block_holds(need->block) && need->coming >= need->gpus) {
+            f->victims.node = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool choose_block(const struct need *need, const struct shape *shape)
+{
+    struct fleet *f = need->f;
+    struct victims *v = &f->victims;
+    struct block *b = need->block;
+    struct best best = {.found = false};
+    sort_candidates(f);
+    for (uint32_t block = 0; block < block_n(f, shape); block++) {
+        block_look(f, b, shape, block, need->free);
+        uint32_t n = 0, gain, clean = b->usable < need->gpus ? b->usable : need->gpus;
+        for (uint32_t i = 0; i < v->n; i++) {
+            uint32_t candidate = (uint32_t)v->order[i];
+            if ((gain = block_gain(f, b, v->candidates[candidate].slot)) > 0)
+                v->picks[n++] = (struct pick){.candidate = candidate, .gain = gain};
+        }
+        uint32_t there = b->available < need->gpus ? b->available : need->gpus;
+        compete_all(need, n, need->gpus - there, clean, block, &best);
+    }
+    return best.found;
+}
+
 /* ---- the choice ---- */
 
 bool victims_choose(struct fleet *f, const struct taking *t, const struct shape *shape,
                     uint32_t free, uint32_t coming)
 {
     bool under = quota_ceiling(f, t->claimant, shape->gpus) == GRANT_OK;
+    bool one = nodes_one_node(&f->nodes, shape);
+    struct block block;
     const struct need need = {
         .f = f,
         .taking = t,
         .gpus = shape->gpus,
         .free = free,
         .coming = coming,
+        .block = !one && shape_strict(shape) ? &block : NULL,
         .under = under,
         .flat = under && f->n_cohorts == 0 && f->plan.victims != VICTIM_FAIR_SHARE,
     };
-    bool one = nodes_one_node(&f->nodes, shape);
     uint64_t there_all = (uint64_t)free + f->n_unclaimed;
     uint32_t already = there_all < coming ? (uint32_t)there_all : coming;
     f->victims.n_chosen = 0;
     f->victims.node = NODE_NONE;
-    if (need.under && (one ? fits_already(&need) : already >= need.gpus))
+    if (need.under && (one          ? fits_already(&need)
+                       : need.block ? block_already(&need, shape)
+                                    : already >= need.gpus))
         return true;
     if (already + see_borrowers(&need) < need.gpus || (!under && !ceiling_can_give(&need)))
         return false;
     collect(&need);
+    if (need.block)
+        return choose_block(&need, shape);
     return one ? choose_on_one_node(&need) : choose_anywhere(&need, already);
 }
 

@@ -19,8 +19,9 @@ static enum refusal refusal(const struct training *t, uint32_t tenant, const str
         const struct fleet *f = t->pools[of->plan->pools[i].pool].fleet;
         if (fleet_would(f, of->claimant, shape) != GRANT_NEVER)
             return REFUSAL_NONE;
+        enum refusal misfit = shape->kind == SHAPE_ONE_LEAF ? REFUSAL_TOPOLOGY : REFUSAL_SHAPE;
         why = shape->gpus > fleet_gpus(f)          ? REFUSAL_SIZE
-              : fleet_fit(f, shape) == GRANT_NEVER ? REFUSAL_SHAPE
+              : fleet_fit(f, shape) == GRANT_NEVER ? misfit
                                                    : REFUSAL_CEILING;
     }
     return why;
@@ -40,13 +41,18 @@ static uint32_t tenant_of(const struct training *t, const struct job *job)
     return rest;
 }
 
-/* GPUs a gang needs in one node: all of them, or one where it may be spread over any free GPUs. */
+/* GPUs a gang needs in one node at least: all of them; of a larger one that waits for whole nodes,
+ * its remainder or a node; one where it may be spread over any free GPUs. */
 static uint32_t node_share(const struct training *t, uint32_t tenant, uint32_t gpus)
 {
     const struct shape in_one = {gpus, SHAPE_ONE_NODE};
-    bool spreads = t->plan->placement == SHAPE_ANY || (t->plan->placement == SHAPE_PREFER_WHOLE &&
-                                                       would(t, tenant, &in_one) == GRANT_NEVER);
-    return spreads ? 1 : gpus;
+    enum shape_kind kind = t->plan->placement;
+    if (kind == SHAPE_ANY)
+        return 1;
+    if (kind == SHAPE_ONE_NODE || would(t, tenant, &in_one) != GRANT_NEVER)
+        return gpus;
+    uint32_t size = fleet_node_gpus(t->pools[tenant_pool(t, tenant)].fleet, 0);
+    return kind == SHAPE_PREFER_WHOLE ? 1 : gpus % size ? gpus % size : size;
 }
 
 static bool add_gang(struct training *t, uint32_t tenant, struct job_row row, uint32_t *g)

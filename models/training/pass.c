@@ -183,7 +183,7 @@ static bool lacks_room(const struct training *t, uint32_t g, uint32_t pool, enum
     if (grant == GRANT_QUOTA)
         return t->n_tenants == 1 ||
                fleet_free_gpus(t->pools[pool].fleet) < t->gangs.items[g].row.gpus;
-    return grant == GRANT_ROOM || grant == GRANT_SHAPE;
+    return grant == GRANT_ROOM || grant == GRANT_SHAPE || grant == GRANT_TOPOLOGY;
 }
 
 /* Free GPUs of the first pool that has them, else reclaimed ones; *pool: the first that lacks room.
@@ -243,7 +243,8 @@ static enum block_reason reason_in(const struct outlook *o, const struct shape *
     if (shape->gpus > fleet_headroom(o->f, o->claimant) ||
         shape->gpus > fleet_lent(o->f, o->claimant))
         return BLOCK_QUOTA;
-    return fleet_fit(o->f, shape) == GRANT_OK ? BLOCK_ORDER : BLOCK_SHAPE;
+    enum grant fit = fleet_fit(o->f, shape);
+    return fit == GRANT_OK ? BLOCK_ORDER : fit == GRANT_TOPOLOGY ? BLOCK_TOPOLOGY : BLOCK_SHAPE;
 }
 
 /* The reason in the first pool where it is not quota. */

@@ -11,7 +11,7 @@ const char *const queue_order_names[QUEUE_ORDERS] = {"fifo", "priority", "shorte
 const char *const estimate_kind_names[ESTIMATE_KINDS] = {"exact", "limit", "factor"};
 const char *const job_outcome_names[OUTCOMES] = {"done", "censored", "waiting", "refused",
                                                  "cancelled"};
-const char *const refusal_names[REFUSALS] = {"none", "size", "shape", "ceiling"};
+const char *const refusal_names[REFUSALS] = {"none", "size", "shape", "ceiling", "topology"};
 const char *const preemption_mode_names[PREEMPTION_MODES] = {"requeue", "suspend", "cancel"};
 
 /* ---- the claimant ---- */

@@ -113,9 +113,10 @@ extern const char *const job_outcome_names[OUTCOMES];
 /* Why a job was refused when it was submitted: it could never start in any pool of its tenant. */
 enum refusal {
     REFUSAL_NONE,
-    REFUSAL_SIZE,    /* more GPUs than a pool has */
-    REFUSAL_SHAPE,   /* all in one node, and no node is so large */
-    REFUSAL_CEILING, /* more than its tenant may ever hold */
+    REFUSAL_SIZE,     /* more GPUs than a pool has */
+    REFUSAL_SHAPE,    /* all in one node, and no node is so large */
+    REFUSAL_CEILING,  /* more than its tenant may ever hold */
+    REFUSAL_TOPOLOGY, /* all in one leaf group, and none is so large */
     REFUSALS
 };
 extern const char *const refusal_names[REFUSALS];

@@ -154,7 +154,11 @@ void world_open(struct world *w, const struct world_plan *p)
         .plan = p,
         .group = {"nodes", "h100-sxm", p->nodes, p->gpus_per_node},
     };
-    const struct fleet_plan fleet = {.groups = &w->group, .n_groups = 1, .reclaim = p->reclaim};
+    const struct fleet_plan fleet = {.groups = &w->group,
+                                     .n_groups = 1,
+                                     .reclaim = p->reclaim,
+                                     .place = p->place,
+                                     .fabric = p->fabric};
     w->engine = engine_new();
     w->ledger = ledger_new(4, (uint64_t)p->nodes * p->gpus_per_node, p->start_ns, p->end_ns,
                            p->window_ns ? p->window_ns : p->end_ns - p->start_ns);

@@ -22,6 +22,8 @@ struct world_plan {
     uint32_t replication;
     simtime_ns start_ns, end_ns, window_ns;
     bool unchecked; /* no check before each event */
+    enum place_rule place;
+    struct fabric fabric;
 };
 
 struct world {

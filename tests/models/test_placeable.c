@@ -8,7 +8,8 @@
 /* Two nodes of 8, windows of 20 s from 10 s on. 6 GPUs are taken at 15 s, a whole node at 40 s. */
 Test(placeable, a_worked_case)
 {
-    const struct rig_plan two = {.nodes = 2, .gpus_per_node = 8};
+    const uint32_t groups[] = {1, 1};
+    const struct rig_plan two = {.nodes = 2, .gpus_per_node = 8, .fabric = {groups, 2}};
     struct rig r;
     rig_init(&r, &two);
     struct toy *t = rig_add(&r, &toy_low);
@@ -26,9 +27,9 @@ Test(placeable, a_worked_case)
         uint64_t gpu_s[PLACEABLES];
         uint32_t least[PLACEABLES];
     } want[] = {
-        {{5 * 16 + 15 * 10, 20 * 8, 5 * 16 + 15 * 8}, {10, 8, 8}},
-        {{10 * 10 + 10 * 2, 10 * 8 + 10 * 2, 10 * 8}, {2, 2, 0}},
-        {{10 * 2, 10 * 2, 0}, {2, 2, 0}}, /* the last window is cut by the end */
+        {{5 * 16 + 15 * 10, 20 * 8, 5 * 16 + 15 * 8, 20 * 8}, {10, 8, 8, 8}},
+        {{10 * 10 + 10 * 2, 10 * 8 + 10 * 2, 10 * 8, 10 * 8}, {2, 2, 0, 0}},
+        {{10 * 2, 10 * 2, 0, 0}, {2, 2, 0, 0}}, /* the last window is cut by the end */
     };
     cr_assert_eq(n, 3);
     for (size_t i = 0; i < n; i++)

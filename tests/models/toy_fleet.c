@@ -69,7 +69,14 @@ void rig_init(struct rig *r, const struct rig_plan *plan)
         .teardown = {.kind = DIST_FIXED, .mean_s = plan->teardown_s},
         .scrub = {.kind = DIST_FIXED, .mean_s = plan->scrub_s},
     };
-    rig_init_groups(r, &group, 1, &reclaim, 1);
+    const struct fleet_plan fleet = {
+        .groups = &group,
+        .n_groups = 1,
+        .reclaim = reclaim,
+        .place = plan->place,
+        .fabric = plan->fabric,
+    };
+    rig_open(r, &fleet, 1);
 }
 
 void rig_fini(struct rig *r)

@@ -47,6 +47,8 @@ struct rig_plan {
     enum victim_rule victims;
     simtime_ns grace_ns;
     double teardown_s, scrub_s;
+    enum place_rule place;
+    struct fabric fabric;
 };
 
 /* Nodes of 8 GPUs, a grace of 30 s, teardown 6 s, scrub 4 s. */
