@@ -182,6 +182,25 @@ static enum hr_err build_groups(const struct build *b, const struct pool_view *v
     return HR_OK;
 }
 
+static enum hr_err build_fabric(const struct build *b, const struct pool_view *v,
+                                struct fabric *out)
+{
+    const struct topology_spec *t = v->topology;
+    const uint64_t *given = t->leaves.items;
+    if (!t->at)
+        return HR_OK;
+    uint64_t n = t->leaves.n ? t->leaves.n : (v->nodes + t->leaf - 1) / t->leaf;
+    uint32_t *nodes = arena_array(b->check->arena, n, sizeof *nodes);
+    if (!nodes)
+        return HR_NOMEM;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t rest = v->nodes - (t->leaves.n ? 0 : i * t->leaf);
+        nodes[i] = (uint32_t)(t->leaves.n ? given[i] : rest < t->leaf ? rest : t->leaf);
+    }
+    *out = (struct fabric){nodes, (uint32_t)n};
+    return HR_OK;
+}
+
 /* Cohorts are the same in every pool; GPUs of their own are in the first reserved one. */
 static enum hr_err build_cohorts(const struct build *b, struct fleet_plan *pools, size_t n)
 {
@@ -220,8 +239,10 @@ enum hr_err build_fleet(const struct build *b, struct plan *out)
                                                    .scrub = build_dist(&r->scrub),
                                                    .consolidate = r->consolidate,
                                                    .serial = r->concurrency == 1},
-                                       .price_usd_per_gpu_h = v.price_usd_per_h};
+                                       .price_usd_per_gpu_h = v.price_usd_per_h,
+                                       .place = v.placement};
         TRY(build_groups(b, &v, i, &pools[i]));
+        TRY(build_fabric(b, &v, &pools[i].fabric));
         TRY(build_supply(b, &v, &pools[i].supply));
     }
     out->pools = pools;

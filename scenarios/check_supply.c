@@ -1,7 +1,6 @@
 /* Checks of the fleet: its nodes, pools, supply, failures and maintenance. */
 #include "models/capacity/fleet.h"
-#include "scenarios/check.h"
-#include "scenarios/pools.h"
+#include "scenarios/check_topology.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,6 +122,7 @@ void check_fleet(const struct check *c)
     for (size_t i = 0; i < pools_count(c) && (!pools || f->pools.n); i++) {
         const struct pool_view v = pools_view(c, i);
         check_supply(c, &v);
+        check_topology(c, &v);
     }
 }
 

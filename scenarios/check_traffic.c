@@ -1,6 +1,6 @@
 /* Checks of traces, traffic and training queues. */
 #include "models/training/queue.h"
-#include "scenarios/check.h"
+#include "scenarios/check_topology.h"
 #include "scenarios/moment.h"
 #include "scenarios/tenants.h"
 #include "traces/trace.h"
@@ -225,6 +225,7 @@ void check_training(const struct check *c, const struct training_spec *t)
     check_drawn(c, &t->drawn);
     tenants_check(c, t);
     check_order(c, t);
+    check_gang_placement(c, t);
     if (t->jobs.at)
         check_trace(c, &t->jobs.trace, true);
     check_gangs(c, &t->backlog);

@@ -28,6 +28,8 @@ static struct pool_view whole_fleet(const struct check *c)
                           .gpus = c->fleet_gpus,
                           .price_usd_per_h = f->price_usd_per_h,
                           .supply = &f->supply,
+                          .topology = &f->topology,
+                          .placement = (enum place_rule)f->placement,
                           .failures = &f->supply.failures,
                           .maintenance = &f->supply.maintenance,
                           .spares = spares(f->supply.spares, FIELD_NO_WHOLE)};
@@ -52,6 +54,8 @@ struct pool_view pools_view(const struct check *c, size_t i)
         .gpus = nodes * p->gpus_per_node,
         .price_usd_per_h = isnan(p->price_usd_per_h) ? usual_price[kind] : p->price_usd_per_h,
         .supply = &p->supply,
+        .topology = p->topology.at ? &p->topology : &f->topology,
+        .placement = (enum place_rule)(p->placement != FIELD_NO_WORD ? p->placement : f->placement),
         .failures = own_failures ? &p->supply.failures : &f->supply.failures,
         .maintenance = own_care ? &p->supply.maintenance : &f->supply.maintenance,
         .spares = spares(p->supply.spares, f->supply.spares)};

@@ -20,6 +20,8 @@ struct pool_view {
     const struct failures_spec *failures;
     const struct field_list *maintenance;
     uint64_t spares;
+    const struct topology_spec *topology; /* at NULL: none */
+    enum place_rule placement;
 };
 
 size_t pools_count(const struct check *c);

@@ -94,6 +94,13 @@ struct maintenance_spec {
     int wait, order;
 };
 
+/* Which nodes are behind the same leaf switches. */
+struct topology_spec {
+    const void *at;
+    uint64_t leaf;            /* nodes of each leaf group */
+    struct field_list leaves; /* of uint64_t: nodes of each, in place of leaf */
+};
+
 /* What pools and the fleet have alike. */
 struct supply_spec {
     int kind;
@@ -111,6 +118,8 @@ struct pool_spec {
     const char *gpu;
     double price_usd_per_h;
     struct supply_spec supply;
+    struct topology_spec topology;
+    int placement;
 };
 
 struct fleet_spec {
@@ -121,6 +130,8 @@ struct fleet_spec {
     struct field_list groups; /* of struct group_spec */
     struct field_list pools;  /* of struct pool_spec */
     struct supply_spec supply;
+    struct topology_spec topology;
+    int placement;
 };
 
 struct reclaim_spec {

@@ -17,6 +17,32 @@ static const struct field group_rows[] = {
 static const struct field_table group =
     SPEC_OF(GROUP, group_rows, "group", "Nodes that are alike", .brief = NULL);
 
+/* ---- topology ---- */
+
+#define TOPOLOGY struct topology_spec
+static const struct field leaf_nodes = {
+    .kind = FIELD_WHOLE, .doc = "nodes", .min = 1, .max = 100000};
+static const struct field topology_rows[] = {
+    SPEC_ROW(TOPOLOGY, leaf, "leaf", FIELD_WHOLE,
+             "Nodes of one leaf group (scalable unit) [su_nodes_count]; the last may have fewer",
+             .min = 1, .max = 100000),
+    SPEC_ROW(TOPOLOGY, leaves, "leaves", FIELD_LIST,
+             "Nodes of each leaf group, in place of `leaf`: `[32, 32, 31]`", .item = &leaf_nodes,
+             .max = 100000),
+};
+static const struct field_table topology =
+    SPEC_OF(TOPOLOGY, topology_rows, "topology",
+            "Which nodes are behind the same leaf switches: leaf groups in the order of nodes",
+            .brief = "leaf");
+
+#define LAYOUT_ROWS(TYPE, pools_doc, ...)                                                          \
+    SPEC_TABLE(TYPE, topology, "topology", "Leaf groups; without it all nodes are alike",          \
+               &topology),                                                                         \
+        SPEC_WORD(TYPE, placement, "placement",                                                    \
+                  "On which node with room a start goes: fewest free GPUs; lowest; most free "     \
+                  "GPUs; fewest, leaf groups kept whole" pools_doc,                                \
+                  place_rule_names, PLACE_RULES, __VA_ARGS__)
+
 /* ---- recordings ---- */
 
 #define RECORD struct record_spec
@@ -203,6 +229,7 @@ static const struct field pool_rows[] = {
              "on-demand $2.95/h [h100_on_demand_specialty_usd_gpu_h], spot $1.60/h "
              "[h100_spot_usd_gpu_h]",
              .unit = UNIT_USD_PER_H),
+    LAYOUT_ROWS(POOL, "; without it as the fleet", .unit = UNIT_NONE),
     SUPPLY_ROWS(POOL),
     CARE_ROWS(POOL),
 };
@@ -226,6 +253,7 @@ static const struct field fleet_rows[] = {
     SPEC_ROW(FLEET, price_usd_per_h, "price", FIELD_NUMBER,
              "Price of one GPU-hour, used or not [h100_on_demand_specialty_usd_gpu_h]",
              .unit = UNIT_USD_PER_H, .fallback = "$2.95/h"),
+    LAYOUT_ROWS(FLEET, "", .fallback = "best-fit"),
     SUPPLY_ROWS(FLEET),
     CARE_ROWS(FLEET),
 };

@@ -2,8 +2,6 @@
 #include "models/training/queue.h"
 #include "scenarios/spec.h"
 
-static const char *const placement_names[] = {"one-node", "whole-nodes", "any"}; /* shape_kind */
-
 #define JOBS struct jobs_spec
 static const struct field jobs_rows[] = {
     SPEC_TABLE(JOBS, trace, "trace", "Recorded jobs", &spec_trace, .required = true),
@@ -189,9 +187,11 @@ static const struct field training_rows[] = {
     SPEC_ROW(TRAINING, tolerates_spot, "tolerates_spot", FIELD_FLAG,
              "Its gangs may be put on nodes that are taken back at any time (design spot-mix)",
              .fallback = "no"),
-    SPEC_WORD(TRAINING, placement, "placement",
-              "Where gangs go: inside one node, whole nodes where there are enough, or anywhere",
-              placement_names, 3, .fallback = "whole-nodes"),
+    SPEC_WORD(
+        TRAINING, placement, "placement",
+        "Where gangs go: inside one node; on whole nodes where there are enough; anywhere; on "
+        "whole nodes or they wait; on those of one leaf group or they wait",
+        shape_kind_names, SHAPE_KINDS, .fallback = "whole-nodes"),
 };
 const struct field_table spec_training = SPEC_OF(
     TRAINING, training_rows, "queue",

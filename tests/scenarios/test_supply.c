@@ -198,3 +198,23 @@ Test(supply, recorded_traces_are_replayed_exactly)
         "../traces/data/infinitehbd/fault_trace.json.gz}",
         GPU_FAILED, 0.02, 0.026);
 }
+
+/* Leaf groups of a fleet hold for its pools unless they name their own; the last may be smaller. */
+Test(supply, leaf_groups_arrive_with_their_nodes)
+{
+    struct scenario *s = kit_load(
+        "scenario: leaves\nhorizon: 2h\n"
+        "fleet:\n  placement: topology\n  topology: {leaf: 4}\n  pools:\n"
+        "    a: {nodes: 10}\n    b: {nodes: 6, topology: {leaves: [1, 5]}, placement: worst-fit}\n"
+        "training:\n  big: {backlog: {gangs: [16GPU]}, placement: one-leaf}\n"
+        "designs:\n  shared:\n",
+        NULL, 0);
+    struct plan p = kit_plan(s, NULL);
+    const struct fabric *a = &p.pools[0].fabric, *b = &p.pools[1].fabric;
+    cr_assert(a->n_leaves == 3 && b->n_leaves == 2);
+    cr_assert(a->leaf_nodes[0] == 4 && a->leaf_nodes[1] == 4 && a->leaf_nodes[2] == 2);
+    cr_assert(b->leaf_nodes[0] == 1 && b->leaf_nodes[1] == 5);
+    cr_assert(p.pools[0].place == PLACE_TOPOLOGY && p.pools[1].place == PLACE_WORST_FIT);
+    cr_assert_eq(p.queues[0].placement, SHAPE_ONE_LEAF);
+    scenario_free(s);
+}

@@ -1,0 +1,59 @@
+/* Checks of leaf groups and of what needs them: nodes of one size, sums, gangs that ask for them.
+ */
+#include "scenarios/check_topology.h"
+
+static bool one_size(const struct check *c)
+{
+    const struct field_list *groups = &c->spec->fleet.groups;
+    const struct group_spec *g = groups->items;
+    for (size_t i = 1; i < groups->n; i++)
+        if (g[i].gpus_per_node != g[0].gpus_per_node)
+            return false;
+    return true;
+}
+
+static uint64_t sum(const struct field_list *numbers)
+{
+    const uint64_t *n = numbers->items;
+    uint64_t all = 0;
+    for (size_t i = 0; i < numbers->n; i++)
+        all += n[i] != FIELD_NO_WHOLE ? n[i] : 0;
+    return all;
+}
+
+void check_topology(const struct check *c, const struct pool_view *v)
+{
+    const struct topology_spec *t = v->topology;
+    bool rule = v->placement == PLACE_TOPOLOGY;
+    if (t->at && t->leaf != FIELD_NO_WHOLE && t->leaves.at)
+        check_say(c, DIAG_ERROR, t->at, "leaves", NULL, "leaf and leaves exclude each other");
+    else if (t->at && t->leaf == FIELD_NO_WHOLE && t->leaves.n == 0)
+        check_say(c, DIAG_ERROR, t->at, NULL, NULL,
+                  "topology needs leaf, the nodes of a leaf group, or leaves, those of each");
+    if (t->at && t->leaves.n > 0 && v->nodes > 0 && sum(&t->leaves) != v->nodes)
+        check_say(c, DIAG_ERROR, t->at, "leaves", NULL,
+                  "leaves: %llu nodes in all, but there are %llu in %.60s",
+                  (unsigned long long)sum(&t->leaves), (unsigned long long)v->nodes, v->name);
+    if (rule && !t->at)
+        check_say(c, DIAG_ERROR, v->at, "placement", NULL,
+                  "placement: topology needs leaf groups: say `topology: {leaf: 32}`");
+    if ((rule || t->at) && !one_size(c))
+        check_say(c, DIAG_ERROR, v->at, t->at ? "topology" : "placement", NULL,
+                  "leaf groups need nodes of one size; make a pool of each size");
+}
+
+void check_gang_placement(const struct check *c, const struct training_spec *t)
+{
+    bool leaf = t->placement == SHAPE_ONE_LEAF, groups = false;
+    if (!leaf && t->placement != SHAPE_WHOLE_NODES)
+        return;
+    for (size_t i = 0; i < pools_count(c); i++)
+        groups = groups || pools_view(c, i).topology->at;
+    if (leaf && !groups)
+        check_say(c, DIAG_ERROR, t->at, "placement", NULL,
+                  "placement: one-leaf needs leaf groups: say `topology: {leaf: 32}` in the fleet");
+    if (!one_size(c))
+        check_say(c, DIAG_ERROR, t->at, "placement", NULL,
+                  "placement: %s needs nodes of one size; make a pool of each size",
+                  shape_kind_names[t->placement]);
+}
