@@ -82,7 +82,7 @@ static bool claimant_agrees(const struct fleet *f, uint32_t number)
         uint32_t has = l->gpus - (l->collects ? l->missing : 0);
         n[QUOTA_TIED] += has;
         n[QUOTA_USAGE] += l->phase != LEASE_SCRUBBING ? has : 0;
-        n[QUOTA_PROMISED] += l->phase != LEASE_SCRUBBING ? l->gpus : 0;
+        n[QUOTA_PROMISED] += l->phase != LEASE_SCRUBBING ? has + l->promised : 0;
         n[QUOTA_STANDING] += stands ? has : 0;
         want.held += held ? l->gpus : 0;
         want.ready += held && ready ? l->gpus : 0;

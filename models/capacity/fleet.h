@@ -345,9 +345,9 @@ enum grant fleet_reclaim(struct fleet *f, uint32_t claimant, const struct ask *a
                          simtime_ns detect_ns, lease_id *out);
 
 /* As fleet_reclaim without evicting anybody: the lease keeps free GPUs and those that come free
- * before anyone else can have them, until it is whole. GRANT_ROOM: the nodes that are open could
- * not hold it; when that comes later it is withdrawn. Leases that collect are served one after the
- * other, the oldest first. */
+ * before anyone else can have them, as far as quota admits, until it is whole. GRANT_ROOM: the
+ * nodes that are open could not hold it; when that comes later it is withdrawn. Leases that collect
+ * are served one after the other, the oldest first. */
 enum grant fleet_collect(struct fleet *f, uint32_t claimant, const struct ask *ask, lease_id *out);
 
 /* Gives up an assembling lease: its GPUs become free as they come. */

@@ -30,9 +30,9 @@
  *
  * An assembling lease and the victims it waits for are both charged, so usage can sum to more than
  * the fleet; the ledger has each GPU once. A collecting lease evicts nobody and is charged with
- * what it has kept; what it lacks is
+ * what it has kept; of what it lacks, as much as ceilings leave is promised to it:
  *
- *   promised   usage + what collecting leases lack: what ceilings are tested with */
+ *   promised   usage + what is promised to collecting leases: what ceilings are tested with */
 #ifndef HEADROOM_MODELS_CAPACITY_FLEET_INTERNAL_H
 #define HEADROOM_MODELS_CAPACITY_FLEET_INTERNAL_H
 
@@ -62,6 +62,7 @@ struct lease {
     simtime_ns submit_ns; /* of its ask */
     uint32_t lost;        /* held: GPUs gone with failed nodes and not replaced */
     uint32_t missing;     /* assembling: GPUs still to come */
+    uint32_t promised;    /* collecting: of these, how many its quota is kept for */
     uint32_t row;         /* its reclaim row, or NONE */
     uint32_t claims;      /* assembling: first of its claims, or NONE */
     uint32_t prev, next;  /* held: slots of the claimant's held leases */

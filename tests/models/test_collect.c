@@ -121,6 +121,142 @@ Test(collect, the_oldest_is_served_first)
     rig_fini(&r);
 }
 
+/* A claimant whose own work fills its ceiling, here the whole pool, collects what of it ends: no
+ * GPU goes to its next small start, and it is never charged with more than the ceiling. */
+Test(collect, below_a_full_ceiling_it_gets_what_its_own_work_leaves)
+{
+    const struct rig_plan four = {.nodes = 4, .gpus_per_node = 1, .scrub_s = 2};
+    struct rig r;
+    rig_init(&r, &four);
+    struct toy *t = rig_add(&r, &(struct quota){.ceiling_gpus = 4});
+    lease_id small[4];
+    for (int i = 0; i < 4; i++)
+        small[i] = toy_acquire(t, SHAPE_ONE_NODE, 1, GPU_TRAINING, 0);
+    lease_id l = collect(t, SHAPE_PREFER_WHOLE, 3);
+    cr_expect_eq(fleet_usage(r.fleet, 0), 4);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_expect_eq(t->n_granted, 0);
+        fleet_stop_at(r.fleet, small[i], 10 * i * SIM_S, 0);
+        rig_run(&r, (10 * i + 1) * SIM_S);
+        cr_expect_eq(toy_try_acquire(t, SHAPE_ONE_NODE, 1), GRANT_QUOTA); /* it is the lease's */
+        rig_run(&r, (10 * i + 2) * SIM_S);
+        cr_expect_eq(rig_shares(&r, t, GPU_HELD_IDLE), i + 1);
+        cr_expect_eq(fleet_usage(r.fleet, 0), 4);
+    }
+    cr_assert(t->n_granted == 1 && t->granted[0].lease == l);
+    cr_expect_eq(t->granted[0].at, 22 * SIM_S);
+    rig_fini(&r);
+}
+
+/* Free GPUs beyond its ceiling are no use to it and stay for others, until its own work ends. */
+Test(collect, keeps_no_more_than_its_ceiling_admits)
+{
+    struct rig r;
+    rig_init(&r, &two_nodes);
+    struct toy *t = rig_add(&r, &(struct quota){.ceiling_gpus = 8}), *other = rig_add(&r, &toy_low);
+    lease_id a = toy_acquire(t, SHAPE_ONE_NODE, 5, GPU_TRAINING, 0);
+    lease_id b = toy_acquire(t, SHAPE_ONE_NODE, 2, GPU_TRAINING, 1);
+    lease_id l = collect(t, SHAPE_ANY, 6);
+    cr_expect_eq(rig_shares(&r, t, GPU_HELD_IDLE), 1);
+    toy_acquire(other, SHAPE_ANY, 8, GPU_TRAINING, 0);
+    fleet_stop_at(r.fleet, b, 0, 0);
+    rig_run(&r, 6 * SIM_S); /* two less are charged; none of the two is clean */
+    cr_expect_eq(toy_try_acquire(t, SHAPE_ANY, 1), GRANT_QUOTA);
+    rig_run(&r, 10 * SIM_S);
+    cr_expect_eq(rig_shares(&r, t, GPU_HELD_IDLE), 3);
+    cr_expect_eq(fleet_usage(r.fleet, 0), 8);
+    fleet_stop_at(r.fleet, a, 20 * SIM_S, 0);
+    rig_run(&r, SIM_MIN);
+    cr_assert(t->n_granted == 1 && t->granted[0].lease == l);
+    cr_expect_eq(t->granted[0].at, 30 * SIM_S);
+    rig_fini(&r);
+}
+
+/* The ceiling of a cohort: what a member gives back goes to the collecting member, whoever asks in
+ * between; a claimant outside of the cohort does not mind. */
+Test(collect, under_the_ceiling_of_a_cohort)
+{
+    const struct node_group group = {.nodes = 2, .gpus_per_node = 8};
+    const struct reclaim_plan at_once = {.victims = VICTIM_YOUNGEST};
+    const struct cohort cohort = {.ceiling_gpus = 10, .lend_gpus = UINT32_MAX};
+    struct rig r;
+    rig_init_cohorts(&r, &group, 1, &at_once, &cohort, 1, 1);
+    struct toy *t = rig_add(&r, &(struct quota){.ceiling_gpus = 16, .cohort = 1}),
+               *mate = rig_add(&r, &(struct quota){.ceiling_gpus = 16, .cohort = 1}),
+               *other = rig_add(&r, &toy_low);
+    lease_id a = toy_acquire(mate, SHAPE_ONE_NODE, 5, GPU_TRAINING, 0);
+    lease_id b = toy_acquire(mate, SHAPE_ONE_NODE, 3, GPU_TRAINING, 1);
+    cr_expect_eq(try_collect(t, SHAPE_ANY, 11), GRANT_NEVER);
+    collect(t, SHAPE_ANY, 6);
+    cr_expect_eq(fleet_usage(r.fleet, t->number), 2);
+    cr_expect_eq(toy_try_acquire(mate, SHAPE_ANY, 1), GRANT_QUOTA);
+    toy_acquire(other, SHAPE_ANY, 6, GPU_TRAINING, 0);
+    fleet_stop_at(r.fleet, b, SIM_S, 0);
+    rig_run(&r, SIM_S);
+    cr_expect_eq(fleet_usage(r.fleet, t->number), 5);
+    cr_expect_eq(toy_try_acquire(mate, SHAPE_ANY, 1), GRANT_QUOTA);
+    fleet_stop_at(r.fleet, a, 2 * SIM_S, 0);
+    rig_run(&r, 2 * SIM_S);
+    cr_expect_eq(t->n_granted, 1);
+    cr_expect_eq(fleet_free_gpus(r.fleet), 4);
+    toy_acquire(mate, SHAPE_ANY, 4, GPU_TRAINING, 0); /* 10 in the cohort */
+    rig_fini(&r);
+}
+
+/* A younger one is promised nothing yet: work of its own claimant goes on starting. */
+Test(collect, quota_is_promised_to_the_oldest_only)
+{
+    struct rig r;
+    rig_init(&r, &two_nodes);
+    struct toy *a = rig_add(&r, &(struct quota){.ceiling_gpus = 16}),
+               *b = rig_add(&r, &(struct quota){.ceiling_gpus = 8}), *t = rig_add(&r, &toy_low);
+    lease_id first = toy_acquire(t, SHAPE_ONE_NODE, 8, GPU_TRAINING, 0);
+    lease_id second = toy_acquire(t, SHAPE_ONE_NODE, 4, GPU_TRAINING, 0);
+    lease_id l = collect(a, SHAPE_ONE_NODE, 8);
+    collect(b, SHAPE_ONE_NODE, 8);
+    cr_expect_eq(rig_shares(&r, a, GPU_HELD_IDLE), 4);
+    fleet_stop_at(r.fleet, first, 0, 0);
+    rig_run(&r, 10 * SIM_S);
+    cr_assert(a->n_granted == 1 && a->granted[0].lease == l);
+    cr_expect_eq(rig_shares(&r, b, GPU_HELD_IDLE), 4); /* now it is the oldest */
+    cr_expect_eq(toy_try_acquire(b, SHAPE_ANY, 1), GRANT_QUOTA);
+    fleet_stop_at(r.fleet, second, 10 * SIM_S, 0);
+    rig_run(&r, 20 * SIM_S);
+    cr_expect_eq(b->n_granted, 1);
+    rig_fini(&r);
+}
+
+/* A start of its own claimant that may not evict it stays behind it, whatever its priority; one
+ * that may takes what it keeps and its promise, and the rest is collected again. */
+Test(collect, gives_way_to_higher_priority_only_where_that_may_preempt)
+{
+    for (int may = 0; may < 2; may++) {
+        struct rig r;
+        rig_init(&r, &two_nodes);
+        struct toy *t =
+            rig_add(&r, &(struct quota){.ceiling_gpus = 12,
+                                        .within_queue = may ? QUEUE_LOWER_PRIORITY : QUEUE_NEVER});
+        lease_id a = toy_acquire(t, SHAPE_ONE_NODE, 6, GPU_TRAINING, 0);
+        collect(t, SHAPE_ANY, 8);
+        cr_expect_eq(rig_shares(&r, t, GPU_HELD_IDLE), 6);
+        const struct ask urgent = {.shape = {4, SHAPE_ANY}, .priority = 1};
+        lease_id l;
+        enum grant g = fleet_reclaim(r.fleet, t->number, &urgent, 0, &l);
+        cr_expect_eq(g, may ? GRANT_OK : GRANT_QUOTA);
+        rig_run(&r, 0);
+        cr_expect_eq(t->n_granted, may);
+        cr_expect_eq(t->n_evicted, 0);
+        cr_expect_eq(fleet_usage(r.fleet, 0), 12); /* 6 + 4 + 2 kept, or 6 + 6 kept */
+        if (may)
+            fleet_stop_at(r.fleet, l, 0, 0);
+        else
+            fleet_stop_at(r.fleet, a, 0, 0);
+        rig_run(&r, SIM_MIN);
+        cr_expect_eq(t->n_granted, may + !may);
+        rig_fini(&r);
+    }
+}
+
 /* Nobody's unlent floor is kept from him; the ceiling holds for the whole lease. */
 Test(collect, quota_bounds_what_it_keeps)
 {
@@ -164,7 +300,45 @@ Test(collect, gives_way_to_a_reclaim)
     rig_fini(&r);
 }
 
-/* A node that closes is left, and when too few are open the lease is withdrawn. */
+/* A shape within one leaf group collects in the group where most is free or coming: not on the
+ * emptiest nodes wherever they are. */
+Test(collect, one_leaf_group_is_that_with_most)
+{
+    static const uint32_t leaf_nodes[] = {2, 3};
+    const struct rig_plan leaves = {
+        .nodes = 5, .gpus_per_node = 8, .fabric = {.leaf_nodes = leaf_nodes, .n_leaves = 2}};
+    struct rig r;
+    rig_init(&r, &leaves);
+    struct toy *t = rig_add(&r, &toy_low), *large = rig_add(&r, &toy_low);
+    lease_id on[5];
+    for (uint32_t i = 0; i < 5; i++)
+        on[i] = toy_acquire(t, SHAPE_ONE_NODE, 8, GPU_TRAINING, i);
+    cr_expect_eq(try_collect(large, SHAPE_ONE_LEAF, 25), GRANT_NEVER);
+    lease_id l = collect(large, SHAPE_ONE_LEAF, 16);
+    fleet_stop_at(r.fleet, on[0], 0, 0);
+    rig_run(&r, SIM_S);
+    cr_expect_eq(rig_shares(&r, large, GPU_HELD_IDLE), 8);
+    fleet_stop_at(r.fleet, on[3], 2 * SIM_S, 0); /* as much in the other: it stays */
+    rig_run(&r, 3 * SIM_S);
+    cr_expect_eq(rig_shares(&r, large, GPU_HELD_IDLE), 8);
+    cr_expect_eq(large->n_granted, 0);
+    fleet_stop_at(r.fleet, on[4], 4 * SIM_S, 0);
+    rig_run(&r, 5 * SIM_S);
+    cr_assert(large->n_granted == 1 && large->granted[0].lease == l);
+    cr_expect_eq(fleet_lease_span(r.fleet, l), SPAN_LEAF);
+    cr_expect_eq(fleet_free_gpus(r.fleet), 8);
+    fleet_stop_at(r.fleet, l, 6 * SIM_S, 0);
+    rig_run(&r, 7 * SIM_S);
+    fleet_node_close(r.fleet, 2, GPU_MAINTENANCE);
+    fleet_node_close(r.fleet, 3, GPU_MAINTENANCE);
+    collect(large, SHAPE_ONE_LEAF, 16);
+    fleet_node_close(r.fleet, 1, GPU_MAINTENANCE); /* two nodes are open, in two groups */
+    cr_expect_eq(large->n_withdrawn, 1);
+    cr_expect_eq(try_collect(large, SHAPE_ONE_LEAF, 16), GRANT_ROOM);
+    rig_fini(&r);
+}
+
+/* A node that closes is left""", and when too few are open the lease is withdrawn. */
 Test(collect, leaves_nodes_that_close)
 {
     const struct rig_plan three = {.nodes = 3, .gpus_per_node = 8};

@@ -36,7 +36,8 @@ struct world {
     bool nodes_change; /* in this world */
     bool closing;      /* nothing new starts */
     /* how much of it happened */
-    uint32_t granted, evicted, abandoned, shared, failed, withdrawn, replaced, drained, collected;
+    uint32_t granted, evicted, abandoned, shared, failed, withdrawn, replaced, drained, collected,
+        at_ceiling;
 };
 
 static void list_remove(lease_id *items, uint32_t *n, lease_id l)
@@ -132,6 +133,62 @@ static void nodes_act(void *ctx, uint32_t arg)
                         engine_now(w->rig.engine) + draw_below(&w->seed, 5) * SIM_S / 2);
 }
 
+/* ---- what collecting leases get ---- */
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* What a claimant without a cohort may have beside a lease, counted from the leases. */
+static uint64_t below_ceiling(const struct fleet *f, const struct lease *but)
+{
+    uint64_t usage = 0;
+    for (size_t i = 0; i < f->leases.n; i++) {
+        const struct lease *l = &f->leases.items[i];
+        if (l != but && l->claimant == but->claimant && l->phase != LEASE_GONE &&
+            l->phase != LEASE_SCRUBBING)
+            usage += l->gpus - (l->collects ? l->missing : 0);
+    }
+    return above(f->claimants.items[but->claimant].quota.ceiling_gpus, usage);
+}
+
+/* Of so many GPUs, those that are not kept for floors of others. */
+static uint64_t beyond_floors(const struct fleet *f, uint32_t claimant, uint64_t gpus,
+                              enum quota_count k)
+{
+    uint64_t kept = 0;
+    for (uint32_t i = 0; i < f->claimants.n; i++) {
+        const struct quota *q = &f->claimants.items[i].quota;
+        if (i != claimant)
+            kept += above(above(q->floor_gpus, q->lend_gpus), quota_count(f, i, k));
+    }
+    return above(gpus, kept);
+}
+
+/* As a pass begins: the lease that is being served has what quota and free GPUs give, not less
+ * where its shape does not matter, and the rest of what its ceiling leaves is promised to it. */
+static void check_served(struct world *w)
+{
+    const struct fleet *f = w->rig.fleet;
+    const struct lease *l = NULL;
+    for (size_t i = 0; i < f->collecting.n && (!l || l->missing == 0); i++)
+        l = &f->leases.items[f->collecting.items[i]];
+    if (!l || l->missing == 0)
+        return;
+    uint64_t kept = l->gpus - l->missing, most = below_ceiling(f, l), gpus = f->nodes.n_free + kept;
+    uint64_t free = beyond_floors(f, l->claimant, gpus, QUOTA_TIED);
+    uint64_t coming = beyond_floors(f, l->claimant, gpus + f->n_unclaimed, QUOTA_STANDING);
+    cr_assert_eq(kept + l->promised, most < l->gpus ? most : l->gpus);
+    w->at_ceiling += most < l->gpus;
+    most = most < free ? most : free;
+    most = most < coming ? most : coming;
+    if (l->kind == SHAPE_ANY)
+        cr_assert_eq(kept, most, "%lu kept of %lu", kept, most);
+    else
+        cr_assert_leq(kept, most);
+}
+
 /* ---- what an actor does ---- */
 
 static const enum gpu_state states[] = {GPU_HELD_IDLE, GPU_LOADING, GPU_SERVING, GPU_TRAINING,
@@ -149,6 +206,8 @@ static void start_some(struct toy *t, simtime_ns now)
     uint32_t n = draw_below(&w->seed, 4);
     (void)now;
     t->share = 0;
+    if (w->rig.fleet->order.items[0] == t->number && w->n_cohorts == 0)
+        check_served(w);
     for (uint32_t i = 0; i < n && !w->closing; i++) {
         struct ask ask = {.shape.gpus = 1 + draw_below(&w->seed, a->largest),
                           .priority = (int32_t)draw_below(&w->seed, 2),
@@ -229,19 +288,19 @@ static void check_quota(const struct world *w)
         const struct quota *q = &f->claimants.items[i].quota;
         cr_assert_leq(quota_count(f, i, QUOTA_STANDING), q->ceiling_gpus);
         if (q->within_queue == QUEUE_NEVER)
-            cr_assert_leq(quota_count(f, i, QUOTA_USAGE), q->ceiling_gpus);
+            cr_assert_leq(quota_count(f, i, QUOTA_PROMISED), q->ceiling_gpus);
     }
     cr_assert_geq(there, f->kept[QUOTA_STANDING]);
 }
 
-/* Of the leases that collect, only the oldest that is not whole has GPUs. */
+/* Of the leases that collect, only the oldest that is not whole has GPUs, or quota promised. */
 static void check_collecting(const struct world *w)
 {
     const struct fleet *f = w->rig.fleet;
     bool lacks = false;
     for (size_t i = 0; i < f->collecting.n; i++) {
         const struct lease *l = &f->leases.items[f->collecting.items[i]];
-        cr_assert(l->missing == 0 || l->missing == l->gpus || !lacks);
+        cr_assert(l->missing == 0 || (l->missing == l->gpus && l->promised == 0) || !lacks);
         cr_assert(i == 0 || f->leases.items[f->collecting.items[i - 1]].id < l->id);
         lacks |= l->missing > 0;
     }
@@ -380,7 +439,8 @@ Test(fleet_random, conserves_and_stays_consistent)
               w->evicted);
     cr_assert(w->abandoned > worlds / 2 && w->shared > worlds / 10, "%u abandoned, %u shared",
               w->abandoned, w->shared);
-    cr_assert(w->collected > worlds, "%u collected", w->collected);
+    cr_assert(w->collected > worlds && w->at_ceiling > worlds, "%u collected, %u at a ceiling",
+              w->collected, w->at_ceiling);
     cr_assert(w->failed > worlds / 2 && w->withdrawn > worlds / 50 && w->replaced > worlds / 50 &&
                   w->drained > worlds,
               "%u failed, %u withdrawn, %u replaced, %u drained", w->failed, w->withdrawn,
