@@ -1,9 +1,11 @@
 /* Reading the summary of a result file back.
  *
- * The file may come from anywhere: every shape is checked before it is believed, and what does not
- * fit is a plain "not a result file of this version". A metric that the file lacks stays NaN (it
- * was written by another version, or nothing of its kind existed). */
+ * The file may come from anywhere: its checksum is verified before the library opens it, every
+ * shape is checked before it is believed, and what does not fit is a plain "not a result file of
+ * this version". A metric that the file lacks stays NaN (it was written by another version, or
+ * nothing of its kind existed). */
 #include "analysis/result_file.h"
+#include "analysis/seal.h"
 
 #include <hdf5.h>
 #include <stdlib.h>
@@ -249,6 +251,7 @@ enum hr_err result_read(const char *path, struct summary *out, struct diags *dia
         diags_add(diags, DIAG_ERROR, place, NULL, NULL, "is not a file that can be read");
         return HR_INPUT;
     }
+    TRY(seal_check(path, diags));
     H5E_auto2_t old;
     void *old_data;
     H5dont_atexit(); /* it would complain about what a damaged file left open */

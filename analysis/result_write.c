@@ -1,11 +1,13 @@
-/* The root of a result file and its groups, in order. */
+/* The root of a result file and its groups, in order, and the checksum behind them. */
 #include "analysis/result_file.h"
 
 #include "analysis/atomic_file.h"
 #include "analysis/layout_internal.h"
+#include "analysis/seal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void root_attributes(const struct hdf5_group *root, const struct summary *s)
 {
@@ -36,6 +38,18 @@ static enum hr_err write_groups(const struct hdf5_group *root, const struct expe
     return layout_ledger(root, e);
 }
 
+static enum hr_err write_sealed(const char *path, bool force, void **bytes, size_t n,
+                                struct diags *diags)
+{
+    char *sealed = realloc(*bytes, n + SEAL_BYTES), seal[SEAL_BYTES];
+    if (!sealed)
+        return HR_NOMEM;
+    *bytes = sealed;
+    seal_make(sealed, n, seal);
+    memcpy(sealed + n, seal, SEAL_BYTES);
+    return atomic_file_write(path, force, sealed, n + SEAL_BYTES, diags);
+}
+
 enum hr_err result_write(const char *path, bool force, const struct experiment *e,
                          struct diags *diags)
 {
@@ -52,11 +66,11 @@ enum hr_err result_write(const char *path, bool force, const struct experiment *
     void *bytes = NULL;
     size_t n = 0;
     err = hdf5_file_finish(f, &bytes, &n);
-    if (err == HR_OK)
-        err = atomic_file_write(path, force, bytes, n, diags);
-    else
+    if (err != HR_OK)
         diags_add(diags, DIAG_ERROR, (struct diag_place){.file = path}, NULL, NULL,
                   "the HDF5 library could not build the file");
+    else
+        err = write_sealed(path, force, &bytes, n, diags);
     free(bytes);
     return err;
 }
