@@ -130,12 +130,14 @@ struct candidate {
     int32_t priority;
     uint32_t slot, claimant, gpus;
     uint32_t gain; /* of its GPUs, those on open nodes: what evicting it gives */
+    uint32_t here; /* on the node that is looked at */
     bool own;      /* of the claimant that asks */
 };
 
 /* A claimant in a choice. */
 struct borrower {
-    bool live; /* it may be taken from */
+    bool live;     /* it may be taken from */
+    bool relieves; /* what it gives is under a ceiling that is in the start's way */
     struct terms terms;
     uint32_t borrowed;
     double share;       /* borrowed over weight */
@@ -360,6 +362,9 @@ bool taking_from(const struct fleet *f, const struct taking *t, uint32_t victim,
 bool taking_covers(const struct terms *terms, const struct lease *l);
 /* Whether the claimant still borrows, as far as this start is concerned. */
 bool taking_still(const struct fleet *f, const struct taking *t, uint32_t victim);
+
+/* Whether some ceiling counts both the start and what the claimant holds. */
+bool taking_shares_ceiling(const struct fleet *f, const struct taking *t, uint32_t victim);
 
 /* Whether claimant a has the higher fair share, where their paths to the fleet meet. */
 bool share_higher(const struct fleet *f, uint32_t a, uint32_t b);

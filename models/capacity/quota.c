@@ -230,7 +230,10 @@ bool quota_charge(struct fleet *f, uint32_t claimant, uint32_t gpus)
 
 void quota_stop(struct fleet *f, uint32_t claimant, uint32_t gpus)
 {
+    const struct quota_node *v = node_at(f, quota_node(f, claimant));
     change(f, claimant, QUOTA_STANDING, -(int64_t)gpus);
+    if (v->n[QUOTA_STANDING] <= v->nominal) /* it borrows no more */
+        f->victims.of.items[claimant].due = 0;
 }
 
 void quota_release(struct fleet *f, uint32_t claimant, uint32_t gpus)

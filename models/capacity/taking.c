@@ -132,6 +132,11 @@ bool taking_still(const struct fleet *f, const struct taking *t, uint32_t victim
     return victim == t->claimant || borrows(f, leaf, common_ancestor(f, own, leaf));
 }
 
+bool taking_shares_ceiling(const struct fleet *f, const struct taking *t, uint32_t victim)
+{
+    return common_ancestor(f, quota_node(f, t->claimant), quota_node(f, victim)) != COHORT_ROOT;
+}
+
 /* ---- shares ---- */
 
 /* Usage above nominal over weight; more GPUs are charged at the node. */

@@ -6,17 +6,20 @@
  * A set of victims is built greedily in that order until what it gains suffices and no ceiling is
  * in the way, testing before each whether its claimant still borrows; then walked in reverse,
  * putting back those that turned out unnecessary (Kueue does the same). Rules whose cost is a sum
- * over the victims first try the cheapest set of all, by dynamic programming over the GPUs gained,
- * where it is small (at most SMALL candidates and SMALL GPUs), and greedy only where quota does not
- * permit that one; these and youngest also try each single victim that suffices. Within one node a
- * victim gains its GPUs on that node, and each node's sets compete; over many nodes a victim gains
- * all of its GPUs, and any GPUs will do (placement: SHAPE_ANY, or SHAPE_PREFER_WHOLE larger than a
- * node). Where whole nodes are a must (SHAPE_WHOLE_NODES, SHAPE_ONE_LEAF) the sets of each leaf
- * group compete, greedy ones and single victims, and a set suffices when its nodes come together
- * (block.c). The cheapest set wins.
+ * over the victims take the cheapest set of all where that is small: by dynamic programming over
+ * the GPUs gained (at most SMALL candidates and SMALL GPUs), and where quota does not permit that
+ * one by looking at every set (at most FEW candidates). Only beyond these they are greedy; then
+ * they and youngest also try each single victim that suffices. Within one node a victim gains its
+ * GPUs on that node, and each node's sets compete; over many nodes a victim gains all of its GPUs,
+ * and any GPUs will do (placement: SHAPE_ANY, or SHAPE_PREFER_WHOLE larger than a node). Where
+ * whole nodes are a must (SHAPE_WHOLE_NODES, SHAPE_ONE_LEAF) the sets of each leaf group compete,
+ * greedy ones and single victims, and a set suffices when its nodes come together (block.c). The
+ * cheapest set wins. Where a ceiling is in the way that leases on other nodes are under, too, these
+ * also count.
  *
  * Where free and incoming unclaimed GPUs suffice, nobody is evicted: best fit among such nodes.
- * So on a node the sums are least; over many nodes greedy is exact for gangs of one size.
+ * So on a node of eight GPUs the sums are always least; over many nodes, beyond SMALL candidates,
+ * greedy is exact for gangs of one size.
  *
  * Cost: one look at each lease of the claimants in question, and a sort of them, by node where the
  * shape is within one. It is only paid when their GPUs could suffice in all. */
@@ -25,7 +28,7 @@
 
 #include <gsl/gsl_heapsort.h>
 
-enum { SMALL = 64 };
+enum { SMALL = 64, FEW = 8 };
 
 /* What a start needs. */
 struct need {
@@ -72,6 +75,7 @@ static uint64_t see_borrowers(const struct need *n)
         const struct quota_node *q = &f->tree.items[quota_node(f, i)];
         struct borrower *b = &f->victims.of.items[i];
         b->live = taking_from(f, n->taking, i, &b->terms);
+        b->relieves = !n->under && taking_shares_ceiling(f, n->taking, i);
         b->borrowed =
             b->live && q->n[QUOTA_STANDING] > q->nominal ? q->n[QUOTA_STANDING] - q->nominal : 0;
         b->share = b->borrowed / q->weight;
@@ -361,12 +365,51 @@ static uint32_t greedy(const struct need *need, const struct pick *picks, uint32
     return enough ? m : 0;
 }
 
-/* The cheapest set from picks[0..n) that gains at least want, whatever quota says, in v->trial, the
- * smallest victims first; how many, 0 when none does. */
+/* Whether of two sets of picks that cost the same the first has the lowest lease that is not in
+ * both. */
+static bool lower(const struct need *need, const struct pick *picks, uint64_t a, uint64_t b)
+{
+    lease_id lowest = LEASE_NONE;
+    bool in_a = false;
+    for (uint64_t set = a ^ b; set; set &= set - 1) {
+        int i = __builtin_ctzll(set);
+        lease_id id = of_pick(need, &picks[i])->id;
+        if (id < lowest) {
+            lowest = id;
+            in_a = a >> i & 1;
+        }
+    }
+    return in_a;
+}
+
+static int compare_sums(struct sum a, struct sum b)
+{
+    if (a.first != b.first)
+        return a.first < b.first ? -1 : 1;
+    return (a.then > b.then) - (a.then < b.then);
+}
+
+/* Puts a set of picks into v->trial, the smallest victims first: so a claimant is above its floor
+ * as long as it can be. How many. */
+static uint32_t lay_out(const struct need *need, const struct pick *picks, uint64_t set)
+{
+    struct victims *v = &need->f->victims;
+    uint32_t m = 0;
+    for (; set; set &= set - 1) {
+        struct pick p = picks[__builtin_ctzll(set)];
+        uint32_t k = m++;
+        for (; k > 0 && of_pick(need, &v->trial[k - 1])->gpus > of_pick(need, &p)->gpus; k--)
+            v->trial[k] = v->trial[k - 1];
+        v->trial[k] = p;
+    }
+    return m;
+}
+
+/* The cheapest set from picks[0..n) that gains at least want, whatever quota says, in v->trial; how
+ * many, 0 when none does. */
 static uint32_t cheapest(const struct need *need, const struct pick *picks, uint32_t n,
                          uint32_t want)
 {
-    struct victims *v = &need->f->victims;
     enum victim_rule rule = need->f->plan.victims;
     struct {
         bool found;
@@ -379,23 +422,39 @@ static uint32_t cheapest(const struct need *need, const struct pick *picks, uint
             if (!best[from].found)
                 continue;
             struct sum s = rule_add(rule, best[from].sum, of_pick(need, &picks[i]));
-            bool better = s.first < best[g].sum.first ||
-                          (s.first == best[g].sum.first && s.then < best[g].sum.then);
-            if (best[g].found && !better)
+            uint64_t set = best[from].set | UINT64_C(1) << i;
+            int c = best[g].found ? compare_sums(s, best[g].sum) : -1;
+            if (c > 0 || (c == 0 && !lower(need, picks, set, best[g].set)))
                 continue;
             best[g].found = true;
             best[g].sum = s;
-            best[g].set = best[from].set | UINT64_C(1) << i;
+            best[g].set = set;
         }
-    uint32_t m = 0;
-    for (uint64_t set = best[want].found ? best[want].set : 0; set; set &= set - 1) {
-        struct pick p = picks[__builtin_ctzll(set)];
-        uint32_t k = m++;
-        for (; k > 0 && of_pick(need, &v->trial[k - 1])->gpus > of_pick(need, &p)->gpus; k--)
-            v->trial[k] = v->trial[k - 1];
-        v->trial[k] = p;
+    return best[want].found ? lay_out(need, picks, best[want].set) : 0;
+}
+
+/* The same among the sets that quota permits: each of them is looked at. */
+static uint32_t cheapest_permitted(const struct need *need, const struct pick *picks, uint32_t n,
+                                   uint32_t want)
+{
+    struct sum least = {UINT64_MAX, UINT64_MAX};
+    uint64_t best = 0;
+    for (uint64_t set = 1; set < UINT64_C(1) << n; set++) {
+        struct sum s = {0, 0};
+        uint32_t gained = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (set >> i & 1) {
+                s = rule_add(need->f->plan.victims, s, of_pick(need, &picks[i]));
+                gained += picks[i].gain;
+            }
+        int c = best ? compare_sums(s, least) : -1;
+        if (gained < want || c > 0 || (c == 0 && !lower(need, picks, set, best)) ||
+            !permitted(need, need->f->victims.trial, lay_out(need, picks, set)))
+            continue;
+        best = set;
+        least = s;
     }
-    return m;
+    return lay_out(need, picks, best);
 }
 
 /* What the claimant that gives most of a set gives beyond its part. */
@@ -456,6 +515,12 @@ static void compete_all(const struct need *need, uint32_t n, uint32_t want, uint
         m = cheapest(need, v->picks, n, want);
         if (m == 0 || compete(need, v->trial, m, clean, node, best))
             return;
+    }
+    if (adds && !need->block && n <= FEW) {
+        m = cheapest_permitted(need, v->picks, n, want);
+        if (m > 0)
+            compete(need, v->trial, m, clean, node, best);
+        return;
     }
     m = greedy(need, v->picks, n, want);
     if (m > 0)
@@ -532,23 +597,25 @@ static uint32_t picks_of_node(const struct fleet *f, uint32_t node)
     return n;
 }
 
-static bool choose_on_one_node(const struct need *need)
+/* The candidates of a node and, with no gain, those elsewhere that are under the same ceilings; all
+ * of them have been sorted. None where those of the node do not gain want. */
+static uint32_t picks_with_others(const struct fleet *f, uint32_t node, uint32_t want)
 {
-    struct fleet *f = need->f;
-    struct best best = {.found = false};
-    list_by_node(f);
-    for (uint32_t node = 0; node < f->nodes.n; node++) {
-        if (f->nodes.size[node] < need->gpus)
-            continue;
-        uint32_t n = picks_of_node(f, node), all = there(need, node);
-        uint32_t free = usable_free(need, node);
-        uint32_t clean = free < need->gpus ? free : need->gpus;
-        compete_all(need, n, need->gpus > all ? need->gpus - all : 0, clean, node, &best);
+    const struct victims *v = &f->victims;
+    uint32_t n = 0, gained = 0;
+    for (uint32_t i = v->first_on_node[node]; i != NONE; i = v->on_node[i].next) {
+        v->candidates[v->on_node[i].candidate].here = v->on_node[i].gain;
+        gained += v->on_node[i].gain;
     }
-    return best.found;
+    for (uint32_t k = 0; k < v->n && gained >= want; k++) {
+        const struct candidate *c = &v->candidates[v->order[k]];
+        if (c->here > 0 || v->of.items[c->claimant].relieves)
+            v->picks[n++] = (struct pick){.candidate = (uint32_t)v->order[k], .gain = c->here};
+    }
+    for (uint32_t i = v->first_on_node[node]; i != NONE; i = v->on_node[i].next)
+        v->candidates[v->on_node[i].candidate].here = 0;
+    return n;
 }
-
-/* ---- a shape over many nodes ---- */
 
 static void sort_candidates(struct fleet *f)
 {
@@ -556,6 +623,27 @@ static void sort_candidates(struct fleet *f)
     gsl_heapsort_index(v->order, v->candidates, v->n, sizeof *v->candidates,
                        rule_order[f->plan.victims]);
 }
+
+static bool choose_on_one_node(const struct need *need)
+{
+    struct fleet *f = need->f;
+    struct best best = {.found = false};
+    list_by_node(f);
+    if (!need->under)
+        sort_candidates(f);
+    for (uint32_t node = 0; node < f->nodes.n; node++) {
+        if (f->nodes.size[node] < need->gpus)
+            continue;
+        uint32_t all = there(need, node), free = usable_free(need, node);
+        uint32_t clean = free < need->gpus ? free : need->gpus;
+        uint32_t want = need->gpus > all ? need->gpus - all : 0;
+        uint32_t n = need->under ? picks_of_node(f, node) : picks_with_others(f, node, want);
+        compete_all(need, n, want, clean, node, &best);
+    }
+    return best.found;
+}
+
+/* ---- a shape over many nodes ---- */
 
 static bool choose_anywhere(const struct need *need, uint32_t already)
 {
@@ -647,7 +735,7 @@ void victims_settle(struct fleet *f)
 {
     struct victims *v = &f->victims;
     uint64_t evicted = 0;
-    if (f->plan.victims != VICTIM_PROPORTIONAL || v->n_chosen == 0)
+    if (f->plan.victims != VICTIM_PROPORTIONAL || v->n_chosen == 0 || v->moves)
         return;
     for (uint32_t i = 0; i < v->n_chosen; i++) {
         const struct candidate *c = &v->candidates[v->chosen[i]];
@@ -656,6 +744,7 @@ void victims_settle(struct fleet *f)
     }
     for (uint32_t i = 0; i < f->claimants.n; i++) {
         struct borrower *b = &v->of.items[i];
-        b->due = b->borrowed ? b->due + (double)evicted * b->borrowed / (double)v->borrowed : 0;
+        if (b->borrowed)
+            b->due += (double)evicted * b->borrowed / (double)v->borrowed;
     }
 }
