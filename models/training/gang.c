@@ -333,12 +333,25 @@ static bool keeps_work(const struct training *t, const struct gang *g, simtime_n
            (p->mode == PREEMPTION_SUSPEND || g->saves.save_on_notice);
 }
 
-uint64_t gang_loss(const struct training *t, uint32_t g, simtime_ns now)
+/* Whether a gang is exempt for now. Somebody would evict it: when it is exempt no longer there is a
+ * pass. */
+static bool exempt(struct training *t, const struct gang *g, simtime_ns now)
+{
+    simtime_ns since = fleet_lease_since(gang_fleet(t, g), g->lease);
+    simtime_ns until = sim_time_add(since, t->plan->preemption.exempt_ns);
+    if (now >= until)
+        return false;
+    if (engine_due(t->engine, t->exempt_timer) > until)
+        engine_schedule(t->engine, t->exempt_timer, until);
+    return true;
+}
+
+uint64_t gang_loss(struct training *t, uint32_t g, simtime_ns now)
 {
     const struct gang *gang = &t->gangs.items[g];
     const struct fleet *f = gang_fleet(t, gang);
-    simtime_ns exempt = t->plan->preemption.exempt_ns, save;
-    if (!gang->preemptible || now < sim_time_add(fleet_lease_since(f, gang->lease), exempt))
+    simtime_ns save;
+    if (!gang->preemptible || exempt(t, gang, now))
         return FLEET_KEEP;
     if (gang->state == GANG_BROKEN || keeps_work(t, gang, grace_of(t, fleet_grace_ns(f)), &save))
         return 0;

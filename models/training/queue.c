@@ -130,6 +130,13 @@ static enum hr_err shares_build(struct training *t)
     return HR_OK;
 }
 
+/* A gang that somebody would evict is exempt no longer. */
+static void exempt_over(void *ctx, uint32_t arg)
+{
+    (void)arg;
+    training_want_pass(ctx);
+}
+
 static enum hr_err build(struct training *t, uint64_t seed, uint32_t replication)
 {
     const struct queue_plan *plan = t->plan;
@@ -149,6 +156,8 @@ static enum hr_err build(struct training *t, uint64_t seed, uint32_t replication
     if (t->replay.at_ns != SIM_NEVER)
         TRY(engine_cursor_add(t->engine, EVENT_ARRIVAL, intake_arrive, t, t->replay.at_ns));
     TRY(intake_mix_start(t));
+    if (plan->preemption.exempt_ns > 0)
+        TRY(engine_timer_new(t->engine, EVENT_CONTROL, exempt_over, t, 0, &t->exempt_timer));
     training_want_pass(t);
     return HR_OK;
 }
@@ -169,6 +178,7 @@ enum hr_err training_new(const struct queue_plan *plan, uint32_t number, struct 
     t->n_pools = n_pools;
     t->start_ns = start;
     t->end_ns = end;
+    t->exempt_timer = TIMER_NONE;
     if (sink)
         t->sink = *sink;
     enum hr_err err = build(t, seed, replication);
@@ -197,6 +207,8 @@ void training_free(struct training *t)
     vec_free(&t->gangs);
     vec_free(&t->unused);
     mix_fini(&t->mix);
+    if (t->exempt_timer != TIMER_NONE)
+        engine_timer_free(t->engine, t->exempt_timer);
     free(t->users);
     free(t->tenants);
     free(t);
