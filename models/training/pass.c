@@ -18,6 +18,10 @@
 #include "models/training/queue_internal.h"
 
 #include <assert.h>
+#include <math.h>
+
+/* Shares that differ relatively by less are equal: they are sums and quotients of doubles. */
+#define ROUNDING 1e-12
 
 /* ---- lanes, the least head on top ---- */
 
@@ -35,9 +39,11 @@ static bool less(struct training *t, uint32_t a, uint32_t b)
 {
     if (is_backlog(t, a) || is_backlog(t, b))
         return is_backlog(t, b) && !is_backlog(t, a);
-    double share_a = t->lanes[a].share, share_b = t->lanes[b].share;
-    if (t->plan->order == ORDER_FAIR_SHARE && (share_a < share_b || share_b < share_a))
-        return share_a < share_b;
+    if (t->plan->order == ORDER_FAIR_SHARE) {
+        double share_a = t->lanes[a].share, share_b = t->lanes[b].share;
+        if (fabs(share_a - share_b) > ROUNDING * (share_a + share_b))
+            return share_a < share_b;
+    }
     const struct waiting_item *x = head(t, a), *y = head(t, b);
     return x->rank != y->rank ? x->rank < y->rank : x->number < y->number;
 }
@@ -66,6 +72,17 @@ void walk_bar(struct walk *w)
         sift_down(w, 0);
 }
 
+/* Puts lanes with shares as they are now into their order. */
+static void arrange(struct walk *w)
+{
+    struct training *t = w->t;
+    for (uint32_t i = 0; i < w->n && t->plan->order == ORDER_FAIR_SHARE; i++)
+        if (!is_backlog(t, w->heap[i]))
+            t->lanes[w->heap[i]].share = shares_of(&t->shares, w->heap[i], w->now);
+    for (uint32_t i = w->n / 2; i-- > 0;)
+        sift_down(w, i);
+}
+
 static void walk_begin(struct walk *w, struct training *t, simtime_ns now)
 {
     *w = (struct walk){.t = t, .heap = t->heap, .now = now};
@@ -74,12 +91,9 @@ static void walk_begin(struct walk *w, struct training *t, simtime_ns now)
         lane->at = (struct waiting_place){0, 0};
         if (lane->list.n == 0 && !(is_backlog(t, i) && t->backlog.active))
             continue;
-        if (t->plan->order == ORDER_FAIR_SHARE && !is_backlog(t, i))
-            lane->share = shares_of(&t->shares, i, now);
         w->heap[w->n++] = i;
     }
-    for (uint32_t i = w->n / 2; i-- > 0;)
-        sift_down(w, i);
+    arrange(w);
 }
 
 bool walk_top(struct walk *w, uint32_t *g)
@@ -171,6 +185,8 @@ static bool reclaim(struct walk *w, uint32_t g, uint32_t pool)
     t->gangs.items[g].asked_ns = w->now;
     take_out(w, g);
     follow(w);
+    if (t->plan->order == ORDER_FAIR_SHARE)
+        arrange(w); /* victims may have been other tenants' of the queue */
     return true;
 }
 
