@@ -3,6 +3,11 @@
 
 #include <stdlib.h>
 
+static void sooner(simtime_ns *next, simtime_ns t)
+{
+    *next = t < *next ? t : *next;
+}
+
 static void want_pass(struct brute *b)
 {
     simtime_ns at = b->now == b->passed_at ? b->now + 1 : b->now;
@@ -24,8 +29,8 @@ static void note(struct brute *b, const struct lease_of *l, bool stop)
 static struct comb walk(const struct brute *b, size_t job, simtime_ns elapsed, simtime_ns *length)
 {
     const struct brute_case *c = b->c;
-    struct comb comb = {0, 0, 0};
     simtime_ns t = b->jobs[job].restore_ns, saved_at = t;
+    struct comb comb = {0, 0, 0, elapsed > t ? elapsed - t : 0};
     simtime_ns left = c->jobs[job].work_ns - b->jobs[job].done_ns;
     while (left > 0) {
         simtime_ns piece = left <= c->interval_ns ? left : c->interval_ns;
@@ -52,12 +57,6 @@ static struct comb walk(const struct brute *b, size_t job, simtime_ns elapsed, s
     return comb;
 }
 
-struct comb comb_at(const struct brute *b, size_t job, simtime_ns elapsed)
-{
-    simtime_ns length;
-    return walk(b, job, elapsed, &length);
-}
-
 simtime_ns brute_segment_length(const struct brute *b, size_t job)
 {
     simtime_ns length = 0;
@@ -65,12 +64,7 @@ simtime_ns brute_segment_length(const struct brute *b, size_t job)
     return b->c->jobs[job].work_ns == b->jobs[job].done_ns ? b->jobs[job].restore_ns : length;
 }
 
-bool saves_on_notice(const struct brute *b)
-{
-    return b->c->save_on_notice && b->c->notice_save_ns <= b->c->grace_ns;
-}
-
-/* ---- start, stop ---- */
+/* ---- start ---- */
 
 void start_job(struct brute *b, size_t job, size_t lease)
 {
@@ -83,7 +77,13 @@ void start_job(struct brute *b, size_t job, size_t lease)
     b->leases[lease].since_ns = b->now;
     f->first_start_ns = f->first_start_ns == SIM_NEVER ? b->now : f->first_start_ns;
     note(b, &b->leases[lease], false);
+    b->full = b->full || b->n_holds == MOST_HOLDS;
+    if (!b->full)
+        b->holds[b->n_holds++] =
+            (struct hold){b->leases[lease].tenant, b->leases[lease].gpus, b->now, SIM_NEVER};
 }
+
+/* ---- stop ---- */
 
 static void stop_lease(struct brute *b, size_t lease, simtime_ns at)
 {
@@ -92,25 +92,92 @@ static void stop_lease(struct brute *b, size_t lease, simtime_ns at)
     l->released_ns = at + b->c->teardown_ns;
     l->clean_ns = l->released_ns + b->c->scrub_ns;
     note(b, l, true);
+    for (size_t i = 0; i < b->n_holds; i++) {
+        struct hold *h = &b->holds[i];
+        if (h->until == SIM_NEVER && h->tenant == l->tenant && h->gpus == l->gpus &&
+            h->from == l->since_ns) {
+            h->until = b->now;
+            break;
+        }
+    }
+    struct counts n = count_all(b);
+    if (borrowed_by(&n, l->tenant) == 0)
+        b->due[l->tenant] = 0;
 }
 
-void evict(struct brute *b, size_t lease)
+static simtime_ns grace_of(const struct brute *b)
+{
+    const struct preemption_plan *p = &b->c->preemption;
+    return p->own_grace && p->grace_ns < b->c->grace_ns ? p->grace_ns : b->c->grace_ns;
+}
+
+/* Whether an eviction keeps all work, and how long it takes then. */
+static bool keeps_work(const struct brute *b, simtime_ns *takes)
+{
+    enum preemption_mode mode = b->c->preemption.mode;
+    *takes = mode == PREEMPTION_SUSPEND ? b->c->preemption.suspend_ns : b->c->notice_save_ns;
+    if (mode == PREEMPTION_CANCEL || (mode == PREEMPTION_REQUEUE && !b->c->save_on_notice))
+        return false;
+    return *takes <= grace_of(b);
+}
+
+static struct comb comb_now(const struct brute *b, size_t job)
+{
+    simtime_ns length;
+    return walk(b, job, b->now - b->jobs[job].since_ns, &length);
+}
+
+/* Wall time lost by an eviction now. */
+static simtime_ns lost_now(const struct brute *b, size_t job)
+{
+    struct comb comb = comb_now(b, job);
+    simtime_ns takes;
+    if (keeps_work(b, &takes))
+        return 0;
+    return b->c->preemption.mode == PREEMPTION_CANCEL ? b->jobs[job].done_ns + comb.wall
+                                                      : comb.lost;
+}
+
+bool may_lose(struct brute *b, size_t lease, int32_t priority, simtime_ns *loss)
+{
+    const struct lease_of *l = &b->leases[lease];
+    const struct job_state *s = &b->jobs[l->job];
+    simtime_ns exempt = l->since_ns + b->c->preemption.exempt_ns;
+    if (l->state != HELD || !b->c->jobs[l->job].preemptible)
+        return false;
+    if (b->now < exempt) {
+        sooner(&b->exempt_over, exempt);
+        return false;
+    }
+    if (s->evicted_ns != SIM_NEVER && b->now <= s->evicted_ns + SIM_US &&
+        b->now <= l->since_ns + SIM_US && priority <= s->evicted_for)
+        return false;
+    *loss = lost_now(b, l->job) * l->gpus;
+    return true;
+}
+
+void evict(struct brute *b, size_t lease, int32_t priority)
 {
     size_t job = b->leases[lease].job;
     struct job_state *s = &b->jobs[job];
     struct brute_fate *f = &b->out->fates[job];
-    struct comb comb = comb_at(b, job, b->now - s->since_ns);
-    bool saved = saves_on_notice(b);
-    simtime_ns stop = b->now + (saved ? b->c->notice_save_ns : b->c->grace_ns);
-    s->done_ns += saved ? comb.work : comb.kept;
-    f->lost_ns += saved ? 0 : comb.lost;
+    struct comb comb = comb_now(b, job);
+    simtime_ns takes;
+    bool keeps = keeps_work(b, &takes), cancels = b->c->preemption.mode == PREEMPTION_CANCEL;
+    simtime_ns stop = b->now + (keeps ? takes : grace_of(b));
+    f->lost_ns += lost_now(b, job);
+    s->done_ns = cancels ? 0 : s->done_ns + (keeps ? comb.work : comb.kept);
+    s->suspended = keeps && b->c->preemption.mode == PREEMPTION_SUSPEND;
+    s->evicted_ns = b->now;
+    s->evicted_for = priority;
     f->preemptions++;
     b->out->evictions++;
     s->phase = STOPPING;
-    if (s->done_ns == b->c->jobs[job].work_ns) { /* the save on notice is its final save */
+    if (cancels || s->done_ns == b->c->jobs[job].work_ns) { /* the save is its final save */
         s->phase = OVER;
         f->end_ns = stop;
     }
+    b->leases[lease].evicted = true;
     stop_lease(b, lease, stop);
 }
 
@@ -153,13 +220,16 @@ static bool lease_over(struct brute *b, size_t i)
     struct job_state *s = &b->jobs[l->job];
     if (l->state == GROWING && complete(l)) {
         start_job(b, l->job, i);
+        if (b->c->serial && l->waits_for_evicted)
+            want_pass(b);
     } else if (l->state == HELD && b->now >= s->since_ns + brute_segment_length(b, l->job)) {
         finish(b, l->job);
     } else if (l->state == DRAINING && b->now >= l->released_ns) {
         l->state = SCRUBBING;
         if (s->phase == STOPPING && s->lease == i) {
             s->phase = WAITING;
-            s->restore_ns = b->c->load_ns + b->c->init_ns;
+            s->restore_ns =
+                s->suspended ? b->c->preemption.resume_ns : b->c->load_ns + b->c->init_ns;
         }
         want_pass(b);
     } else if (l->state == SCRUBBING && b->now >= l->clean_ns) {
@@ -194,14 +264,10 @@ static void submit(struct brute *b)
 
 /* ---- time ---- */
 
-static void sooner(simtime_ns *next, simtime_ns t)
-{
-    *next = t < *next ? t : *next;
-}
-
 static simtime_ns next_instant(const struct brute *b)
 {
     simtime_ns next = b->pass_at;
+    sooner(&next, b->exempt_over);
     for (size_t j = 0; j < b->c->n_jobs; j++)
         if (b->jobs[j].phase == FUTURE)
             sooner(&next, b->c->jobs[j].submit_ns);
@@ -225,11 +291,15 @@ bool brute_run(const struct brute_case *c, struct brute_result *out)
     *out = (struct brute_result){0};
     b->c = c;
     b->out = out;
-    b->pass_at = b->passed_at = SIM_NEVER;
+    b->pass_at = b->passed_at = b->exempt_over = SIM_NEVER;
     for (size_t j = 0; j < c->n_jobs; j++)
-        out->fates[j].first_start_ns = out->fates[j].end_ns = SIM_NEVER;
+        out->fates[j].first_start_ns = out->fates[j].end_ns = b->jobs[j].evicted_ns = SIM_NEVER;
     for (b->now = next_instant(b); b->now < c->end_ns && !b->full; b->now = next_instant(b)) {
         settle(b);
+        if (b->exempt_over <= b->now) {
+            b->exempt_over = SIM_NEVER;
+            want_pass(b);
+        }
         submit(b);
         if (b->pass_at <= b->now) {
             b->pass_at = SIM_NEVER;

@@ -17,7 +17,9 @@
  *
  * Order. fifo: by submission. priority: by submit time / age - priority, least first; without an
  * age by priority. shortest: by the wall time that the next segment will take, restore and saves
- * included, least first. Ties: submission.
+ * included, least first. fair-share: by the share of the tenant, which is what it uses over its
+ * weight: the GPUs of its running jobs, or the GPU-time of these so far, which every five minutes
+ * is multiplied by 2^(-5 min / half-life). Ties: submission.
  *
  * Backfill. Behind a blocked head no job reclaims, and they are looked at in the queue's order; one
  * starts while its tenant's ceiling leaves room for it, and
@@ -30,42 +32,36 @@
  * What is free, now and later, is counted as for the head: it, and in the next instant what is
  * stopping, and at their ends the GPUs of running jobs, whatever their places and tenants.
  *
- * Start. A tenant may have g GPUs more while usage + g <= ceiling (usage: held, assembling,
- * draining), taking no free GPU that another tenant's unlent floor needs: of F free GPUs F - sum of
- * max(0, unlent_j - tied_j), of free and coming ones as much less max(0, unlent_j - standing_j)
- * (standing: held and assembling; tied: usage and what is being scrubbed). One node: the one with
- * fewest free GPUs that suffice. More: wholly free nodes by number, none larger than what is left,
- * and one best-fit remainder; where these are not to be had any GPUs, fullest nodes first. Ties:
- * lowest node.
+ * Quota: brute_quota.c. A tenant may have g GPUs more under its ceilings (usage: held, assembling,
+ * draining), taking no free GPU that another's unlent quota needs.
  *
- * Reclaim. While usage + g <= floor by reclaim_within_cohort, beyond it by borrow_within_cohort:
- * from preemptible leases of tenants above their floor (and, by the priority of leases, their
- * claimant's and their job's, lower), tested before each eviction. Victims: greedily in the order
- * of the rule until there is enough, then walked back and the unnecessary ones dropped; one victim
- * that suffices alone is a set, too (but not by lowest-priority); the cheapest set wins. Within one
- * node only what is on the node counts, and the nodes compete. least-work-lost      order: loss,
- * lease; cost: loss, then GPUs beyond the need least-over-reclaim   order: GPUs, loss, lease; cost:
- * GPUs beyond the need, then loss youngest             order: latest start, lease; cost: latest
- * oldest start, then GPUs beyond lowest-priority      order: priority, latest start, lease; cost:
- * highest priority in it, then latest oldest start The first two look for the cheapest set of all
- * where one rule of greedy choice does not give it; they have one right answer where all gangs are
- * of one size and within a node. Ties: the set with the lowest lease, the lowest node. Where free
- * and coming GPUs suffice nobody is evicted. What comes clean goes to the oldest start that waits
- * for it on that node.
+ * Placing. One node: the one with fewest free GPUs that suffice. More: wholly free nodes by number,
+ * none larger than what is left, and one best-fit remainder; where these are not to be had any
+ * GPUs, fullest nodes first. Ties: lowest node.
  *
- * Eviction. With save on notice and a save that fits the grace the job stops after the save and
- * keeps its work; else it takes the whole grace and loses what it did since its last complete save.
- * Teardown (still charged) and scrub follow; at the end of the teardown the job waits again at its
- * old place, and restores when it starts. Checkpoints are walked one by one. */
+ * Reclaim: brute_victims.c. Where free and coming GPUs suffice nobody is evicted. What comes clean
+ * goes to the oldest start that waits for it on that node. Consolidation: brute_moves.c. One after
+ * another (serial): a start that would evict waits while another one waits for evicted GPUs.
+ *
+ * Eviction. The grace is the pool's, or its queue's if that is shorter. With save on notice and a
+ * save that fits the grace the job stops after the save and keeps its work; else it takes the whole
+ * grace and loses what it did since its last complete save. Suspended it keeps its work if copying
+ * its state fits the grace, and resumes in the time for that. Cancelled it ends after the grace and
+ * loses all that it ever did. Teardown (still charged) and scrub follow; at the end of the teardown
+ * the job waits again at its old place, and restores when it starts. A job that has not run for the
+ * exempt time is no victim; when it has there is a pass. One that was evicted is not evicted again
+ * at once (within a microsecond) for a start of no higher priority than before. Checkpoints are
+ * walked one by one. */
 #ifndef HEADROOM_TESTS_MODELS_BRUTE_H
 #define HEADROOM_TESTS_MODELS_BRUTE_H
 
 #include "models/training/queue.h"
 
-enum { BRUTE_JOBS = 8, BRUTE_NODES = 4, BRUTE_TENANTS = 3, BRUTE_LOG = 4096 };
+enum { BRUTE_JOBS = 8, BRUTE_NODES = 4, BRUTE_TENANTS = 4, BRUTE_COHORTS = 3, BRUTE_LOG = 4096 };
 
 struct brute_tenant {
     uint32_t queue; /* tenants of one queue follow one another */
+    double weight;  /* of the order by fair share */
     struct quota quota;
 };
 
@@ -83,10 +79,14 @@ struct brute_case {
     simtime_ns grace_ns, teardown_ns, scrub_ns;
     simtime_ns interval_ns, stall_ns, notice_save_ns, load_ns, init_ns;
     bool save_on_notice, final_save;
-    enum queue_order order; /* not fair share */
-    simtime_ns age_ns;      /* priority; 0: none */
+    struct preemption_plan preemption;
+    bool consolidate, serial;
+    enum queue_order order;
+    simtime_ns age_ns;       /* priority; 0: none */
+    simtime_ns half_life_ns; /* fair share; 0: present usage; SIM_NEVER: nothing fades */
     enum backfill_kind backfill;
-    uint32_t n_queues, n_tenants, n_jobs;
+    uint32_t n_queues, n_tenants, n_cohorts, n_jobs;
+    struct cohort cohorts[BRUTE_COHORTS];
     struct brute_tenant tenants[BRUTE_TENANTS];
     struct brute_job jobs[BRUTE_JOBS]; /* by submission */
     simtime_ns end_ns;
@@ -110,7 +110,8 @@ struct brute_result {
     struct brute_fate fates[BRUTE_JOBS];
     struct brute_event log[BRUTE_LOG];
     size_t n_log;
-    uint32_t reclaims, evictions, backfilled; /* what happened, so that a test can ask for it */
+    /* What happened, so that a test can ask for it. */
+    uint32_t reclaims, evictions, backfilled, moves, own_evictions;
 };
 
 /* False when more happened than there is room for. */

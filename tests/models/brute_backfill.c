@@ -60,11 +60,12 @@ static simtime_ns shadow(const struct brute *b, size_t head, uint32_t *extra)
     return at;
 }
 
-static void easy(struct brute *b, uint32_t queue, size_t head)
+static void easy(struct brute *b, uint32_t queue, size_t head, struct looked_at *seen)
 {
     uint32_t extra;
     simtime_ns at = shadow(b, head, &extra);
-    for (size_t j = next_waiting(b, queue, head); j != BRUTE_JOBS; j = next_waiting(b, queue, j)) {
+    for (size_t j; (j = next_waiting(b, queue, seen)) != BRUTE_JOBS;) {
+        seen->job[j] = true;
         uint32_t gpus = b->c->jobs[j].gpus, tenant = b->c->jobs[j].tenant;
         bool in_time = b->now + brute_segment_length(b, j) <= at;
         if (gpus > available(b, tenant) || !(in_time || gpus <= extra) || !acquire(b, j))
@@ -76,10 +77,13 @@ static void easy(struct brute *b, uint32_t queue, size_t head)
 
 /* ---- best effort ---- */
 
-static void best_effort(struct brute *b, uint32_t queue, size_t head)
+static void best_effort(struct brute *b, uint32_t queue, size_t head, struct looked_at *seen)
 {
-    for (size_t j = next_waiting(b, queue, head); j != BRUTE_JOBS; j = next_waiting(b, queue, j))
+    (void)head;
+    for (size_t j; (j = next_waiting(b, queue, seen)) != BRUTE_JOBS;) {
+        seen->job[j] = true;
         b->out->backfilled += acquire(b, j);
+    }
 }
 
 /* ---- conservative ---- */
@@ -153,11 +157,12 @@ static void enter(const struct brute *b, struct diary *d, size_t job, simtime_ns
             (struct piece){from, from + brute_segment_length(b, job), -(int)b->c->jobs[job].gpus};
 }
 
-static void conservative(struct brute *b, uint32_t queue, size_t head)
+static void conservative(struct brute *b, uint32_t queue, size_t head, struct looked_at *seen)
 {
     struct diary d = open_diary(b, queue, b->c->jobs[head].tenant);
     enter(b, &d, head, earliest(b, &d, head));
-    for (size_t j = next_waiting(b, queue, head); j != BRUTE_JOBS; j = next_waiting(b, queue, j)) {
+    for (size_t j; (j = next_waiting(b, queue, seen)) != BRUTE_JOBS;) {
+        seen->job[j] = true;
         bool starts = fits(b, &d, j, b->now) && acquire(b, j);
         enter(b, &d, j, starts ? b->now : earliest(b, &d, j));
         b->out->backfilled += starts;
@@ -166,13 +171,14 @@ static void conservative(struct brute *b, uint32_t queue, size_t head)
 
 /* ---- the choice ---- */
 
-void backfill(struct brute *b, uint32_t queue, size_t head)
+void backfill(struct brute *b, uint32_t queue, size_t head, struct looked_at *seen)
 {
-    static void (*const kinds[BACKFILL_KINDS])(struct brute * b, uint32_t queue, size_t head) = {
+    typedef void kind(struct brute * b, uint32_t queue, size_t head, struct looked_at * seen);
+    static kind *const kinds[BACKFILL_KINDS] = {
         [BACKFILL_EASY] = easy,
         [BACKFILL_CONSERVATIVE] = conservative,
         [BACKFILL_BEST_EFFORT] = best_effort,
     };
     if (kinds[b->c->backfill])
-        kinds[b->c->backfill](b, queue, head);
+        kinds[b->c->backfill](b, queue, head, seen);
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const tenant_names[BRUTE_TENANTS] = {"t0", "t1", "t2"};
-static const char *const queue_names[BRUTE_TENANTS] = {"q0", "q1", "q2"};
+static const char *const tenant_names[BRUTE_TENANTS] = {"t0", "t1", "t2", "t3"};
+static const char *const queue_names[BRUTE_TENANTS] = {"q0", "q1", "q2", "q3"};
 
 struct play {
     const struct brute_case *c;
@@ -71,6 +71,7 @@ static void fill_tenants(struct play *p, uint32_t q)
         if (c->tenants[t].queue == q)
             p->queues[q].tenants[n++] = (struct tenant_plan){.name = tenant_names[t],
                                                              .match = tenant_names[t],
+                                                             .weight = c->tenants[t].weight,
                                                              .pools = {{0, c->tenants[t].quota}},
                                                              .n_pools = 1};
     plan->tenant = p->queues[q].tenants[0];
@@ -108,6 +109,8 @@ static void fill_queue(struct play *p, uint32_t q)
         .name = queue_names[q],
         .order = c->order,
         .age_ns = c->age_ns,
+        .half_life_ns = c->half_life_ns,
+        .preemption = c->preemption,
         .backfill = c->backfill,
         .backfill_depth = 100,
         .estimate_factor = 1,
@@ -136,7 +139,11 @@ void brute_engine_run(const struct brute_case *c, struct brute_result *out)
                                     .reclaim = {.victims = c->victims,
                                                 .grace_ns = c->grace_ns,
                                                 .teardown = fixed(c->teardown_ns),
-                                                .scrub = fixed(c->scrub_ns)},
+                                                .scrub = fixed(c->scrub_ns),
+                                                .consolidate = c->consolidate,
+                                                .serial = c->serial},
+                                    .cohorts = c->cohorts,
+                                    .n_cohorts = c->n_cohorts,
                                     .name = "fleet"};
     cr_assert_not_null(p);
     *out = (struct brute_result){0};
@@ -204,22 +211,39 @@ static void print_log(const char *who, const struct brute_result *r)
     fprintf(stderr, "\n");
 }
 
-static void print_case(const struct brute_case *c)
+static void print_quotas(const struct brute_case *c)
 {
-    fprintf(stderr,
-            "nodes %u x %u placement %d victims %d order %d age %g backfill %d grace %g teardown "
-            "%g scrub %g "
-            "tau %g stall %g notice %g save %d final %d restore %g\n",
-            c->nodes, c->gpus_per_node, c->placement, c->victims, c->order, s(c->age_ns),
-            c->backfill, s(c->grace_ns), s(c->teardown_ns), s(c->scrub_ns), s(c->interval_ns),
-            s(c->stall_ns), s(c->notice_save_ns), c->save_on_notice, c->final_save,
-            s(c->load_ns + c->init_ns));
+    for (uint32_t i = 0; i < c->n_cohorts; i++)
+        fprintf(stderr, "  cohort %u in %u floor %u ceiling %u lend %u weight %g\n", i + 1,
+                c->cohorts[i].parent, c->cohorts[i].floor_gpus, c->cohorts[i].ceiling_gpus,
+                c->cohorts[i].lend_gpus, c->cohorts[i].weight);
     for (uint32_t t = 0; t < c->n_tenants; t++) {
         const struct quota *q = &c->tenants[t].quota;
-        fprintf(stderr, "  t%u queue %u floor %u ceiling %u lend %u priority %d reclaim %d/%d/%d\n",
-                t, c->tenants[t].queue, q->floor_gpus, q->ceiling_gpus, q->lend_gpus, q->priority,
-                q->reclaim_within_cohort, q->borrow_within_cohort, q->within_queue);
+        fprintf(
+            stderr,
+            "  t%u queue %u in %u floor %u ceiling %u lend %u priority %d weight %g, %g reclaim "
+            "%d borrow %d (%d: %d) within %d\n",
+            t, c->tenants[t].queue, q->cohort, q->floor_gpus, q->ceiling_gpus, q->lend_gpus,
+            q->priority, q->weight, c->tenants[t].weight, q->reclaim_within_cohort,
+            q->borrow_within_cohort, q->has_borrow_threshold, q->borrow_threshold, q->within_queue);
     }
+}
+
+static void print_case(const struct brute_case *c)
+{
+    const struct preemption_plan *p = &c->preemption;
+    fprintf(stderr,
+            "nodes %u x %u placement %d victims %s order %s age %g half-life %g backfill %s "
+            "consolidate %d serial %d\n  grace %g teardown %g scrub %g tau %g stall %g notice %g "
+            "save %d final %d restore %g mode %s own grace %d: %g exempt %g suspend %g resume %g\n",
+            c->nodes, c->gpus_per_node, c->placement, victim_rule_names[c->victims],
+            queue_order_names[c->order], s(c->age_ns), s(c->half_life_ns),
+            backfill_kind_names[c->backfill], c->consolidate, c->serial, s(c->grace_ns),
+            s(c->teardown_ns), s(c->scrub_ns), s(c->interval_ns), s(c->stall_ns),
+            s(c->notice_save_ns), c->save_on_notice, c->final_save, s(c->load_ns + c->init_ns),
+            preemption_mode_names[p->mode], p->own_grace, s(p->grace_ns), s(p->exempt_ns),
+            s(p->suspend_ns), s(p->resume_ns));
+    print_quotas(c);
 }
 
 bool brute_same(const struct brute_case *c, const struct brute_result *engine,

@@ -1,6 +1,9 @@
 /* Who is tried in a pass, and in which order. */
 #include "brute_internal.h"
 
+#include <math.h>
+#include <string.h>
+
 /* What a queue's order goes by, least first. */
 static int64_t rank(const struct brute *b, size_t j)
 {
@@ -16,19 +19,67 @@ static int64_t rank(const struct brute *b, size_t j)
     }
 }
 
+/* ---- fair share ---- */
+
+static long double faded(const struct brute *b, const struct hold *h)
+{
+    const simtime_ns tick = 5 * SIM_MIN;
+    long double sum = 0;
+    for (simtime_ns t = 0; t <= b->now; t += tick) {
+        simtime_ns from = h->from > t ? h->from : t,
+                   until = h->until < t + tick ? h->until : t + tick;
+        until = until < b->now ? until : b->now;
+        long double ticks = (long double)(b->now / tick - t / tick);
+        long double half_lives =
+            b->c->half_life_ns == SIM_NEVER ? 0 : ticks * tick / (long double)b->c->half_life_ns;
+        if (until > from)
+            sum += h->gpus * (long double)(until - from) * exp2l(-half_lives);
+    }
+    return sum;
+}
+
+static long double share_of(const struct brute *b, uint32_t tenant)
+{
+    long double used = 0;
+    for (size_t i = 0; i < b->n_holds; i++) {
+        const struct hold *h = &b->holds[i];
+        if (h->tenant != tenant)
+            continue;
+        if (b->c->half_life_ns == 0)
+            used += h->until == SIM_NEVER ? h->gpus : 0;
+        else
+            used += faded(b, h);
+    }
+    return used / b->c->tenants[tenant].weight;
+}
+
+/* What differs by less than rounding is equal. */
+static bool less_share(const struct brute *b, uint32_t x, uint32_t y)
+{
+    return share_of(b, x) < share_of(b, y) * (1 - 1e-12L);
+}
+
+/* ---- the order ---- */
+
 static bool goes_before(const struct brute *b, size_t i, size_t j)
 {
+    if (b->c->order == ORDER_FAIR_SHARE) {
+        uint32_t x = b->c->jobs[i].tenant, y = b->c->jobs[j].tenant;
+        if (less_share(b, x, y) || less_share(b, y, x))
+            return less_share(b, x, y);
+    }
     return rank(b, i) != rank(b, j) ? rank(b, i) < rank(b, j) : i < j;
 }
 
-size_t next_waiting(const struct brute *b, uint32_t queue, size_t after)
+size_t next_waiting(const struct brute *b, uint32_t queue, const struct looked_at *seen)
 {
     size_t next = BRUTE_JOBS;
-    for (size_t j = 0; j < b->c->n_jobs; j++)
-        if (b->jobs[j].phase == WAITING && b->c->tenants[b->c->jobs[j].tenant].queue == queue &&
-            (after == BRUTE_JOBS || goes_before(b, after, j)) &&
-            (next == BRUTE_JOBS || goes_before(b, j, next)))
+    for (size_t j = 0; j < b->c->n_jobs; j++) {
+        uint32_t tenant = b->c->jobs[j].tenant;
+        if (b->jobs[j].phase == WAITING && b->c->tenants[tenant].queue == queue && !seen->job[j] &&
+            !seen->tenant[tenant] && (next == BRUTE_JOBS || goes_before(b, j, next)))
             next = j;
+    }
     return next;
 }
 
@@ -42,36 +93,18 @@ static bool one_tenant(const struct brute *b, uint32_t queue)
     return n == 1;
 }
 
-/* The next job whose tenant has not been passed over. */
-static size_t next_candidate(const struct brute *b, uint32_t queue, size_t after,
-                             const bool passed_over[BRUTE_TENANTS])
-{
-    size_t j = after;
-    do
-        j = next_waiting(b, queue, j);
-    while (j != BRUTE_JOBS && passed_over[b->c->jobs[j].tenant]);
-    return j;
-}
-
 static void pass_of(struct brute *b, uint32_t queue)
 {
-    bool passed_over[BRUTE_TENANTS] = {false};
-    size_t after = BRUTE_JOBS; /* nothing before it is a candidate any more */
-    for (;;) {
-        size_t head = next_candidate(b, queue, after, passed_over);
-        if (head == BRUTE_JOBS)
-            return;
+    struct looked_at seen = {{false}, {false}};
+    for (size_t head; (head = next_waiting(b, queue, &seen)) != BRUTE_JOBS;) {
         if (acquire(b, head) || reclaim(b, head))
             continue;
-        if (only_quota_refuses(b, head) && !one_tenant(b, queue)) {
-            if (b->c->backfill == BACKFILL_NONE)
-                passed_over[b->c->jobs[head].tenant] = true;
-            else
-                after = head;
-            continue;
+        seen.job[head] = true;
+        if (!only_quota_refuses(b, head) || one_tenant(b, queue)) {
+            backfill(b, queue, head, &seen);
+            return;
         }
-        backfill(b, queue, head);
-        return;
+        seen.tenant[b->c->jobs[head].tenant] = b->c->backfill == BACKFILL_NONE;
     }
 }
 

@@ -1,8 +1,8 @@
 /* The training queue and the fleet against the brute-force scheduler on random small cases: the
  * same starts, victims and finish times, to the nanosecond. 10,000 cases of each kind with
  * HEADROOM_LONG=1, some 1,600 in all by default. */
+#include "brute_draw.h"
 #include "brute_engine.h"
-#include "draw.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -11,78 +11,6 @@ static int cases(int usual)
 {
     const char *text = getenv("HEADROOM_LONG");
     return text && text[0] == '1' ? 10000 : usual;
-}
-
-static uint32_t pick(uint64_t *state, uint32_t low, uint32_t high)
-{
-    return low + draw_below(state, high - low + 1);
-}
-
-static simtime_ns seconds(uint64_t *state, uint32_t low, uint32_t high)
-{
-    return pick(state, low, high) * SIM_S;
-}
-
-static void draw_fleet(uint64_t *state, struct brute_case *c)
-{
-    c->nodes = pick(state, 1, BRUTE_NODES);
-    c->gpus_per_node = pick(state, 1, 8);
-    c->placement = (enum shape_kind)pick(state, 0, 2);
-    c->victims = pick(state, 0, 1) ? VICTIM_YOUNGEST : VICTIM_LOWEST_PRIORITY;
-    c->grace_ns = seconds(state, 0, 12);
-    c->teardown_ns = seconds(state, 0, 3);
-    c->scrub_ns = seconds(state, 0, 3);
-    c->interval_ns = pick(state, 0, 3) ? seconds(state, 2, 20) : SIM_NEVER;
-    c->stall_ns = seconds(state, 0, 3);
-    c->notice_save_ns = seconds(state, 0, 9);
-    c->load_ns = seconds(state, 0, 3);
-    c->init_ns = seconds(state, 0, 2);
-    c->save_on_notice = pick(state, 0, 1);
-    c->final_save = pick(state, 0, 1);
-    c->end_ns = 2000 * SIM_S;
-}
-
-static void draw_jobs(uint64_t *state, struct brute_case *c)
-{
-    uint32_t most = c->nodes * c->gpus_per_node;
-    simtime_ns at = 0;
-    c->n_jobs = pick(state, 2, BRUTE_JOBS);
-    for (uint32_t j = 0; j < c->n_jobs; j++) {
-        at += pick(state, 0, 2) ? seconds(state, 0, 15) : 0;
-        c->jobs[j] = (struct brute_job){
-            .submit_ns = at,
-            .work_ns = seconds(state, 1, 60),
-            .tenant = pick(state, 0, c->n_tenants - 1),
-            .gpus = pick(state, 1, pick(state, 0, 3) ? (most + 1) / 2 : most + 1),
-            .priority = (int32_t)pick(state, 0, 3),
-            .preemptible = pick(state, 0, 6) > 0,
-        };
-    }
-}
-
-static void draw_order(uint64_t *state, struct brute_case *c, enum queue_order order)
-{
-    c->order = order;
-    if (order == ORDER_PRIORITY)
-        c->age_ns = pick(state, 0, 1) ? seconds(state, 1, 30) : 0;
-}
-
-static struct quota whole_fleet(const struct brute_case *c)
-{
-    return (struct quota){.ceiling_gpus = c->nodes * c->gpus_per_node};
-}
-
-static void draw_quotas(uint64_t *state, struct brute_case *c)
-{
-    uint32_t gpus = c->nodes * c->gpus_per_node, left = gpus;
-    for (uint32_t t = 0; t < c->n_tenants; t++) {
-        struct quota *q = &c->tenants[t].quota;
-        *q = (struct quota){.floor_gpus = pick(state, 0, left), .priority = (int)pick(state, 0, 2)};
-        left -= q->floor_gpus;
-        q->ceiling_gpus = pick(state, 0, 2) ? gpus : pick(state, q->floor_gpus, gpus);
-        q->lend_gpus = pick(state, 0, 1) ? q->floor_gpus : pick(state, 0, q->floor_gpus);
-        quota_may_reclaim(q, (enum may_reclaim)pick(state, 0, RECLAIM_POLICIES - 1));
-    }
 }
 
 static struct brute_result engine, brute;
@@ -102,7 +30,7 @@ static void compare_alone(uint64_t seed, enum queue_order order, enum backfill_k
         struct brute_case c = {.backfill = backfill, .n_queues = 1, .n_tenants = 1};
         draw_fleet(&state, &c);
         draw_order(&state, &c, order);
-        c.tenants[0].quota = whole_fleet(&c);
+        c.tenants[0].quota.ceiling_gpus = c.nodes * c.gpus_per_node;
         draw_jobs(&state, &c);
         compare(&c, (uint64_t)i);
         backfilled += brute.backfilled;
@@ -140,46 +68,195 @@ Test(brute, shortest)
     compare_alone(8, ORDER_SHORTEST, BACKFILL_NONE, cases(100));
 }
 
-/* Gangs of one size within a node: what loses least work or fewest GPUs has one answer. */
-static void draw_alike(uint64_t *state, struct brute_case *c)
+/* Tenants, each with a queue of its own or all in one, and what else may differ. */
+struct kind {
+    uint64_t seed;
+    int victims;   /* a rule, or ANY_RULE */
+    bool policies; /* any, own leases included */
+    bool cohorts;
+    bool preemption; /* modes, own grace, exempt times, consolidation, one after another */
+};
+enum { ANY_RULE = -1, FIRST_RULES = -2 };
+
+struct seen {
+    uint64_t reclaims, own_evictions, moves;
+};
+
+static void draw_tenants(uint64_t *state, struct brute_case *c)
 {
-    uint32_t gpus = pick(state, 1, c->gpus_per_node);
-    c->victims = pick(state, 0, 1) ? VICTIM_LEAST_WORK_LOST : VICTIM_LEAST_OVER_RECLAIM;
-    c->placement = SHAPE_ONE_NODE;
-    for (uint32_t j = 0; j < c->n_jobs; j++)
-        c->jobs[j].gpus = gpus;
+    bool one_queue = pick(state, 0, 1);
+    c->n_tenants = pick(state, 2, BRUTE_TENANTS);
+    c->n_queues = one_queue ? 1 : c->n_tenants;
+    c->backfill = (enum backfill_kind)pick(state, 0, BACKFILL_KINDS - 1);
+    for (uint32_t t = 0; t < c->n_tenants; t++)
+        c->tenants[t] = (struct brute_tenant){.queue = one_queue ? 0 : t, .weight = 1};
 }
 
-/* Two or three tenants, each with a queue of its own or all in one. */
-static void compare_reclaim(uint64_t seed, bool one_queue, int n)
+static struct seen compare_reclaim(const struct kind *k, int n)
 {
-    static const enum backfill_kind backfills[] = {BACKFILL_NONE, BACKFILL_EASY,
-                                                   BACKFILL_BEST_EFFORT, BACKFILL_CONSERVATIVE};
-    uint64_t state = seed, reclaims = 0;
+    uint64_t state = k->seed;
+    struct seen seen = {0};
     for (int i = 0; i < n; i++) {
-        struct brute_case c = {.n_tenants = pick(&state, 2, BRUTE_TENANTS)};
-        c.backfill = backfills[pick(&state, 0, one_queue ? 3 : 2)];
-        c.n_queues = one_queue ? 1 : c.n_tenants;
-        for (uint32_t t = 0; t < c.n_tenants; t++)
-            c.tenants[t].queue = one_queue ? 0 : t;
+        struct brute_case c = {0};
+        draw_tenants(&state, &c);
         draw_fleet(&state, &c);
         draw_order(&state, &c, (enum queue_order)pick(&state, ORDER_FIFO, ORDER_SHORTEST));
         draw_quotas(&state, &c);
+        if (k->victims != FIRST_RULES)
+            c.victims = (enum victim_rule)(
+                k->victims == ANY_RULE ? pick(&state, 0, VICTIM_RULES - 1) : (uint32_t)k->victims);
+        if (k->policies)
+            draw_policies(&state, &c);
+        if (k->cohorts)
+            draw_cohorts(&state, &c);
+        if (k->preemption)
+            draw_preemption(&state, &c);
         draw_jobs(&state, &c);
-        if (pick(&state, 0, 1))
-            draw_alike(&state, &c);
         compare(&c, (uint64_t)i);
-        reclaims += brute.reclaims;
+        seen.reclaims += brute.reclaims;
+        seen.own_evictions += brute.own_evictions;
+        seen.moves += brute.moves;
     }
-    cr_assert_gt(reclaims, (uint64_t)n / 10);
+    cr_assert_gt(seen.reclaims, (uint64_t)n / 20);
+    return seen;
 }
 
-Test(brute, reclaim_between_queues)
+static void compare_rule(uint64_t seed, enum victim_rule rule, int n)
 {
-    compare_reclaim(3, false, cases(450));
+    compare_reclaim(&(struct kind){.seed = seed, .victims = rule}, n);
+    compare_reclaim(&(struct kind){.seed = seed + 100, .victims = rule, .policies = true}, n);
+    compare_reclaim(
+        &(struct kind){.seed = seed + 200, .victims = rule, .policies = true, .cohorts = true}, n);
 }
 
-Test(brute, reclaim_between_tenants_of_a_queue)
+Test(brute, least_work_lost)
 {
-    compare_reclaim(4, true, cases(450));
+    compare_rule(10, VICTIM_LEAST_WORK_LOST, cases(50));
+}
+
+Test(brute, least_over_reclaim)
+{
+    compare_rule(11, VICTIM_LEAST_OVER_RECLAIM, cases(50));
+}
+
+Test(brute, youngest)
+{
+    compare_rule(12, VICTIM_YOUNGEST, cases(50));
+}
+
+Test(brute, lowest_priority)
+{
+    compare_rule(13, VICTIM_LOWEST_PRIORITY, cases(50));
+}
+
+Test(brute, smallest_gang)
+{
+    compare_rule(14, VICTIM_SMALLEST_GANG, cases(50));
+}
+
+Test(brute, proportional)
+{
+    compare_rule(15, VICTIM_PROPORTIONAL, cases(50));
+}
+
+Test(brute, fair_share)
+{
+    compare_rule(16, VICTIM_FAIR_SHARE, cases(50));
+}
+
+Test(brute, within_queue)
+{
+    const struct kind k = {.seed = 17, .victims = ANY_RULE, .policies = true};
+    int n = cases(150);
+    cr_assert_gt(compare_reclaim(&k, n).own_evictions, (uint64_t)n / 10);
+}
+
+Test(brute, preemption_modes_and_exempt_times)
+{
+    const struct kind k = {.seed = 18, .victims = ANY_RULE, .preemption = true};
+    compare_reclaim(&k, cases(150));
+}
+
+/* Small gangs fill the nodes unevenly as they end; later ones need half a node or more. */
+static void draw_field(uint64_t *state, struct brute_case *c)
+{
+    draw_jobs(state, c);
+    c->placement = pick(state, 0, 1) ? SHAPE_ONE_NODE : SHAPE_PREFER_WHOLE;
+    for (uint32_t j = 0; j < c->n_jobs; j++) {
+        bool large = j >= 4 && pick(state, 0, 1);
+        c->jobs[j].gpus = large ? pick(state, (c->gpus_per_node + 1) / 2, c->gpus_per_node)
+                                : pick(state, 1, (c->gpus_per_node + 1) / 2);
+        c->jobs[j].priority = large ? 3 : 0;
+    }
+}
+
+Test(brute, small_leases_move)
+{
+    uint64_t state = 22, moves = 0;
+    int n = cases(300);
+    for (int i = 0; i < n; i++) {
+        struct brute_case c = {0};
+        draw_tenants(&state, &c);
+        draw_fleet(&state, &c);
+        draw_order(&state, &c, (enum queue_order)pick(&state, ORDER_FIFO, ORDER_SHORTEST));
+        draw_quotas(&state, &c);
+        for (uint32_t t = 0; t < c.n_tenants && i % 4; t++)
+            c.tenants[t].quota = (struct quota){.ceiling_gpus = UINT32_MAX};
+        if (pick(&state, 0, 1))
+            draw_preemption(&state, &c);
+        c.consolidate = true;
+        draw_field(&state, &c);
+        compare(&c, (uint64_t)i);
+        moves += brute.moves;
+    }
+    cr_assert_gt(moves, (uint64_t)n / 30, "%lu", moves);
+}
+
+Test(brute, all_together)
+{
+    const struct kind k = {
+        .seed = 19, .victims = ANY_RULE, .policies = true, .cohorts = true, .preemption = true};
+    compare_reclaim(&k, cases(200));
+}
+
+/* Work and gaps of minutes, so that usage fades meanwhile. */
+static void stretch(struct brute_case *c, uint64_t *state)
+{
+    simtime_ns times = pick(state, 1, 30);
+    for (uint32_t j = 0; j < c->n_jobs; j++) {
+        c->jobs[j].submit_ns *= times;
+        c->jobs[j].work_ns *= times;
+    }
+    c->end_ns *= 30;
+}
+
+static void compare_fair_share(uint64_t seed, bool fades, int n)
+{
+    uint64_t state = seed;
+    for (int i = 0; i < n; i++) {
+        struct brute_case c = {.n_queues = 1};
+        draw_tenants(&state, &c);
+        draw_fleet(&state, &c);
+        draw_quotas(&state, &c);
+        c.order = ORDER_FAIR_SHARE;
+        c.n_queues = 1;
+        if (fades)
+            c.half_life_ns = pick(&state, 0, 3) ? seconds(&state, 60, 3600) : SIM_NEVER;
+        for (uint32_t t = 0; t < c.n_tenants; t++)
+            c.tenants[t] =
+                (struct brute_tenant){.weight = pick(&state, 1, 3), .quota = c.tenants[t].quota};
+        draw_jobs(&state, &c);
+        stretch(&c, &state);
+        compare(&c, (uint64_t)i);
+    }
+}
+
+Test(brute, fair_share_of_present_usage)
+{
+    compare_fair_share(20, false, cases(150));
+}
+
+Test(brute, fair_share_of_fading_usage)
+{
+    compare_fair_share(21, true, cases(150));
 }
