@@ -3,6 +3,7 @@
 #include "scenarios/moment.h"
 #include "scenarios/pools.h"
 #include "scenarios/quotas.h"
+#include "traces/slurm_topology.h"
 
 #include <math.h>
 
@@ -182,6 +183,25 @@ static enum hr_err build_groups(const struct build *b, const struct pool_view *v
     return HR_OK;
 }
 
+/* Of a topology.conf, which must have the nodes of the pool. */
+static enum hr_err read_fabric(const struct build *b, const struct pool_view *v, struct fabric *out)
+{
+    const struct topology_spec *t = v->topology;
+    struct slurm_topology file;
+    const char *path = check_path(b->check, t->file);
+    if (!path)
+        return HR_NOMEM;
+    TRY(slurm_topology_read(path, &file, b->check->arena, b->check->diags));
+    if (file.n_nodes != v->nodes) {
+        check_say(b->check, DIAG_ERROR, t->at, "file", NULL,
+                  "file: it has %u nodes, but there are %llu in %.60s", file.n_nodes,
+                  (unsigned long long)v->nodes, v->name);
+        return HR_INPUT;
+    }
+    *out = (struct fabric){file.leaf_nodes, file.n_leaves};
+    return HR_OK;
+}
+
 static enum hr_err build_fabric(const struct build *b, const struct pool_view *v,
                                 struct fabric *out)
 {
@@ -189,6 +209,8 @@ static enum hr_err build_fabric(const struct build *b, const struct pool_view *v
     const uint64_t *given = t->leaves.items;
     if (!t->at)
         return HR_OK;
+    if (t->file)
+        return read_fabric(b, v, out);
     uint64_t n = t->leaves.n ? t->leaves.n : (v->nodes + t->leaf - 1) / t->leaf;
     uint32_t *nodes = arena_array(b->check->arena, n, sizeof *nodes);
     if (!nodes)

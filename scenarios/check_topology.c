@@ -21,15 +21,27 @@ static uint64_t sum(const struct field_list *numbers)
     return all;
 }
 
+/* One way to say what the leaf groups are. */
+static void check_ways(const struct check *c, const struct topology_spec *t)
+{
+    bool leaf = t->leaf != FIELD_NO_WHOLE, leaves = t->leaves.at != NULL, file = t->file != NULL;
+    if (!t->at)
+        return;
+    if (leaf + leaves + file > 1)
+        check_say(c, DIAG_ERROR, t->at, file ? "file" : "leaves", NULL,
+                  "leaf, leaves and file exclude each other");
+    else if (!leaf && t->leaves.n == 0 && !file)
+        check_say(c, DIAG_ERROR, t->at, NULL, NULL,
+                  "topology needs leaf, the nodes of a leaf group, leaves, those of each, or file");
+    if (file)
+        check_file(c, t->at, t->file);
+}
+
 void check_topology(const struct check *c, const struct pool_view *v)
 {
     const struct topology_spec *t = v->topology;
     bool rule = v->placement == PLACE_TOPOLOGY;
-    if (t->at && t->leaf != FIELD_NO_WHOLE && t->leaves.at)
-        check_say(c, DIAG_ERROR, t->at, "leaves", NULL, "leaf and leaves exclude each other");
-    else if (t->at && t->leaf == FIELD_NO_WHOLE && t->leaves.n == 0)
-        check_say(c, DIAG_ERROR, t->at, NULL, NULL,
-                  "topology needs leaf, the nodes of a leaf group, or leaves, those of each");
+    check_ways(c, t);
     if (t->at && t->leaves.n > 0 && v->nodes > 0 && sum(&t->leaves) != v->nodes)
         check_say(c, DIAG_ERROR, t->at, "leaves", NULL,
                   "leaves: %llu nodes in all, but there are %llu in %.60s",

@@ -99,6 +99,7 @@ struct topology_spec {
     const void *at;
     uint64_t leaf;            /* nodes of each leaf group */
     struct field_list leaves; /* of uint64_t: nodes of each, in place of leaf */
+    const char *file;         /* topology.conf, in place of both */
 };
 
 /* What pools and the fleet have alike. */

@@ -29,6 +29,10 @@ static const struct field topology_rows[] = {
     SPEC_ROW(TOPOLOGY, leaves, "leaves", FIELD_LIST,
              "Nodes of each leaf group, in place of `leaf`: `[32, 32, 31]`", .item = &leaf_nodes,
              .max = 100000),
+    SPEC_ROW(
+        TOPOLOGY, file, "file", FIELD_TEXT,
+        "Slurm's topology.conf, in place of both: leaf switches, or blocks of the largest size",
+        .unit = UNIT_NONE),
 };
 static const struct field_table topology =
     SPEC_OF(TOPOLOGY, topology_rows, "topology",

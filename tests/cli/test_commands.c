@@ -52,7 +52,7 @@ Test(commands, help_and_version_go_to_stdout)
     expect("$H --version", 0);
     has(r.out, "headroom ");
     static const char *const commands[] = {"run",  "compare", "show",   "check", "init",
-                                           "list", "trace",   "schema", "why"};
+                                           "list", "trace",   "schema", "why",   "topo"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char line[64];
         snprintf(line, sizeof line, "$H %s --help", commands[i]);
@@ -279,4 +279,29 @@ Test(commands, why_shows_the_parts_of_a_wait)
     has(r.out, "100%  ##############################\n");
     expect("$H why t.h5 --job 1", 0);
     has(r.out, "It did not wait.");
+}
+
+#define TOPOLOGY "$S/tests/traces/topology/"
+
+Test(commands, topo_says_what_it_understood)
+{
+    expect("$H topo " TOPOLOGY "dgx_h100_topo.txt", 0);
+    has(r.out, "A node of 8 GPUs and 12 network cards");
+    has(r.out, "  socket 1    GPU4    GPU5    GPU6    GPU7\n    card      NIC6    NIC9    NIC10");
+    has(r.out, "Cards of no GPU: NIC1 NIC2 NIC7 NIC8\n");
+    expect("$H topo --json " TOPOLOGY "hgx_h100_private_switch_topo.txt", 0);
+    has(r.out, "\"NVLINK\": 28");
+    expect("$H topo " TOPOLOGY "slurm_topology_su32_block.conf", 0);
+    has(r.out, "1 leaf group of 32 nodes");
+    has(r.out, "8 racks of 4 nodes");
+    expect("$H topo " RAMP " --set fleet.topology.leaf=3 --set fleet.placement=topology", 0);
+    has(r.out, "placed by topology");
+    expect(
+        "printf '\\tGPU0\\tGPU1\\tCPU Affinity\\nGPU0\\tX\\tNV4\\t0\\nGPU1\\tNV6\\tX\\t0\\n' > "
+        "t.txt; "
+        "$H topo t.txt",
+        2);
+    has(r.err, "t.txt:3: error: GPU1 to GPU0 is not what GPU0 to GPU1 is in line 2");
+    expect("$H topo no-such.txt", 2);
+    expect("$H topo", 2);
 }

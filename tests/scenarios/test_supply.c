@@ -218,3 +218,25 @@ Test(supply, leaf_groups_arrive_with_their_nodes)
     cr_assert_eq(p.queues[0].placement, SHAPE_ONE_LEAF);
     scenario_free(s);
 }
+
+/* One leaf switch of 32 nodes is a leaf group; another number of nodes in the fleet is said. */
+Test(supply, leaf_groups_come_from_slurm)
+{
+    static const char text[] =
+        "scenario: slurm\nhorizon: 2h\n"
+        "fleet: {nodes: 32, topology: {file: tests/traces/topology/slurm_topology_su32.conf}}\n"
+        "training:\n  big: {backlog: {gangs: [16GPU]}, placement: one-leaf}\n"
+        "designs:\n  shared:\n";
+    struct scenario *s = kit_load(text, NULL, 0);
+    struct plan p = kit_plan(s, NULL);
+    cr_assert(p.pools[0].fabric.n_leaves == 1 && p.pools[0].fabric.leaf_nodes[0] == 32);
+    scenario_free(s);
+
+    s = kit_load(text, (const char *const[]){"fleet.nodes=31"}, 1);
+    struct diags diags;
+    diags_init(&diags);
+    cr_assert_eq(scenario_plan(s, NULL, &diags, &p), HR_INPUT);
+    cr_assert(strstr(diags.items[0].text, "it has 32 nodes, but there are 31 in fleet"));
+    diags_fini(&diags);
+    scenario_free(s);
+}
