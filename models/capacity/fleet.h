@@ -296,6 +296,7 @@ struct fleet_watch {
     void *self;
     void (*refused)(void *self, uint32_t gpus); /* a start, for want of room or of its shape */
     void (*emptied)(void *self, uint32_t node); /* no lease holds any of it now */
+    void (*saved)(void *self, uint32_t node, lease_id l); /* fleet_lease_saved, of a closed node */
 };
 
 /* Called at every change of a lease's state. */
@@ -360,6 +361,9 @@ void fleet_set_state(struct fleet *f, lease_id l, enum gpu_state s);
  * checkpoint_ns: of the time until at, how much is a save on notice (for the reclaim rows). */
 void fleet_stop_at(struct fleet *f, lease_id l, simtime_ns at, simtime_ns checkpoint_ns);
 
+/* A lease that is to stop at a later time, or now, stops now. */
+void fleet_stop_sooner(struct fleet *f, lease_id l, simtime_ns checkpoint_ns);
+
 /* ---- nodes that come and go ----
  *
  * A node is open, or closed: out for a failure, for maintenance, because it is not supplied, or as
@@ -403,6 +407,10 @@ void fleet_evict(struct fleet *f, lease_id l, simtime_ns grace_ns);
 
 /* What the claimant of a held lease says of its next stop; now when it can stop at any time. */
 simtime_ns fleet_next_stop(const struct fleet *f, lease_id l, bool save);
+
+/* A held lease that did not know its next stop has completed a save: who waits for that hears of
+ * it. */
+void fleet_lease_saved(struct fleet *f, lease_id l);
 
 uint32_t fleet_node_free(const struct fleet *f, uint32_t node); /* of an open node */
 

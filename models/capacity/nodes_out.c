@@ -66,6 +66,14 @@ simtime_ns fleet_next_stop(const struct fleet *f, lease_id l, bool save)
     return ops->next_stop ? ops->next_stop(ops->self, l, save, fleet_now(f)) : fleet_now(f);
 }
 
+void fleet_lease_saved(struct fleet *f, lease_id l)
+{
+    const struct lease *lease = &f->leases.items[lease_slot(f, l)];
+    for (size_t i = 0; f->watch.saved && i < lease->parts.n; i++)
+        if (node_closed(f, lease->parts.items[i].node))
+            f->watch.saved(f->watch.self, lease->parts.items[i].node, l);
+}
+
 static struct part *part_on(const struct lease *l, uint32_t node)
 {
     for (size_t i = 0; i < l->parts.n; i++)

@@ -31,6 +31,18 @@ void fleet_stop_at(struct fleet *f, lease_id id, simtime_ns at, simtime_ns check
         fleet_want_pass(f); /* its GPUs can be claimed */
 }
 
+void fleet_stop_sooner(struct fleet *f, lease_id id, simtime_ns checkpoint_ns)
+{
+    struct lease *l = &f->leases.items[lease_slot(f, id)];
+    simtime_ns now = fleet_now(f), sooner = l->stop_ns - now;
+    assert(l->phase == LEASE_DRAINING && l->stop_ns >= now);
+    l->stop_ns = now;
+    l->save_ns = now - checkpoint_ns;
+    l->teardown_end_ns -= sooner;
+    l->scrub_end_ns -= sooner;
+    engine_schedule(f->engine, l->timer, l->teardown_end_ns);
+}
+
 static void teardown_over(struct fleet *f, uint32_t slot)
 {
     struct lease *l = &f->leases.items[slot];

@@ -114,6 +114,11 @@ static void emptied(void *self, uint32_t node)
         rollout_supply_emptied(s, node);
 }
 
+static void saved(void *self, uint32_t node, lease_id l)
+{
+    rollout_supply_saved(self, node, l);
+}
+
 /* ---- construction ---- */
 
 enum hr_err supply_timers(struct supply *s, enum event_class c, event_fn *fn, size_t member)
@@ -208,7 +213,7 @@ struct supply *supply_new(const struct fleet_plan *plan, struct engine *engine,
         supply_free(s);
         return NULL;
     }
-    const struct fleet_watch watch = {s, refused, emptied};
+    const struct fleet_watch watch = {s, refused, emptied, saved};
     fleet_watch_set(s->fleet, &watch);
     return s;
 }

@@ -149,6 +149,7 @@ void demand_supply_idle(struct supply *s, uint32_t node); /* open and empty from
 enum hr_err rollout_supply_init(struct supply *s);
 void rollout_supply_start(struct supply *s);
 void rollout_supply_emptied(struct supply *s, uint32_t node);
+void rollout_supply_saved(struct supply *s, uint32_t node, lease_id l);
 
 /* ---- supply_cost.c ---- */
 

@@ -81,6 +81,16 @@ void rollout_supply_emptied(struct supply *s, uint32_t node)
         engine_schedule(s->engine, n->wait, supply_now(s));
 }
 
+void rollout_supply_saved(struct supply *s, uint32_t node, lease_id l)
+{
+    struct node_supply *n = &s->nodes[node];
+    if (n->roll == ROLL_NONE || n->working || roll_of(s, node)->plan->wait != ROLL_WAIT_CHECKPOINT)
+        return;
+    n->stop_ns = supply_now(s);
+    n->stop_lease = l;
+    engine_schedule(s->engine, n->wait, supply_now(s));
+}
+
 /* ---- the roll-out ---- */
 
 /* The next node by the plan's order, at the front of those that have not had their turn. */

@@ -34,6 +34,7 @@ simtime_ns checkpoint_interval(const struct checkpoint_plan *p, uint32_t gpus)
 struct checkpoint_plan checkpoint_plan_of(const struct checkpoint_plan *p, uint32_t nodes)
 {
     struct checkpoint_plan own = *p;
+    own.nodes = nodes;
     if (!(p->size_bytes > 0))
         return own;
     simtime_ns write = sim_time_from_s(p->size_bytes / (p->node_bytes_per_s * (double)nodes));
@@ -71,13 +72,15 @@ static simtime_ns fit(const struct save_comb *c, simtime_ns interval)
     return fitted < c->left_ns ? (simtime_ns)fitted : SIM_NEVER;
 }
 
-static simtime_ns first_interval(const struct save_comb *c)
+simtime_ns checkpoint_first_interval(const struct save_comb *c)
 {
     return c->interval_ns == 0 ? SIM_NEVER : fit(c, c->interval_ns);
 }
 
-static simtime_ns grown(const struct save_comb *c, simtime_ns interval)
+simtime_ns checkpoint_next_interval(const struct save_comb *c, simtime_ns interval)
 {
+    if (!(c->growth > 1))
+        return interval;
     double next = (double)interval * c->growth;
     return next < (double)c->left_ns ? fit(c, (simtime_ns)(next + 0.5)) : SIM_NEVER;
 }
@@ -101,7 +104,7 @@ static bool is_last(const struct save_comb *c, const struct cycle *y)
 /* The cycles that are over so long after the restore. */
 static struct cycle cycle_at(const struct save_comb *c, simtime_ns since)
 {
-    struct cycle y = {.interval = first_interval(c)};
+    struct cycle y = {.interval = checkpoint_first_interval(c)};
     if (is_last(c, &y))
         return y;
     if (!(c->growth > 1)) {
@@ -119,7 +122,7 @@ static struct cycle cycle_at(const struct save_comb *c, simtime_ns since)
         y.n++;
         y.work += y.interval;
         y.wall = wall;
-        y.interval = grown(c, y.interval);
+        y.interval = checkpoint_next_interval(c, y.interval);
     }
     return y;
 }
@@ -144,7 +147,7 @@ static u128 stall_behind(const struct save_comb *c, const struct cycle *y)
 static struct cycle complete_at(const struct save_comb *c, simtime_ns since)
 {
     if (since < c->write_ns)
-        return (struct cycle){.interval = first_interval(c)};
+        return (struct cycle){.interval = checkpoint_first_interval(c)};
     return cycle_at(c, since - c->write_ns);
 }
 
@@ -216,16 +219,30 @@ simtime_ns checkpoint_next_save(const struct save_comb *c, simtime_ns elapsed)
     return at < SIM_NEVER && !too_late ? (simtime_ns)at : SIM_NEVER;
 }
 
+/* The first stall of the present cycle that ends later, since the restore; empty: none. */
+static void stall_in(const struct save_comb *c, const struct cycle *y, simtime_ns since,
+                     u128 *begin, u128 *end)
+{
+    simtime_ns piece = piece_of(c, y);
+    u128 tooth = (u128)c->copy_ns + c->copy_stall_ns, copies = copies_in(c, piece);
+    u128 n = copies > 0 && c->copy_stall_ns > 0 ? (since - y->wall) / tooth : copies;
+    *begin = n < copies ? y->wall + n * tooth + c->copy_ns : y->wall + piece_wall(c, piece);
+    *end = *begin + (n < copies ? c->copy_stall_ns : stall_behind(c, y));
+}
+
 bool checkpoint_next_stall(const struct save_comb *c, simtime_ns elapsed, simtime_ns *from,
                            simtime_ns *to)
 {
     simtime_ns since = elapsed - min_ns(elapsed, c->restore_ns);
     struct cycle y = cycle_at(c, since);
-    simtime_ns piece = piece_of(c, &y);
-    u128 tooth = (u128)c->copy_ns + c->copy_stall_ns, copies = copies_in(c, piece);
-    u128 n = copies > 0 && c->copy_stall_ns > 0 ? (since - y.wall) / tooth : copies;
-    u128 begin = n < copies ? y.wall + n * tooth + c->copy_ns : y.wall + piece_wall(c, piece);
-    u128 end = begin + (n < copies ? c->copy_stall_ns : stall_behind(c, &y));
+    u128 begin, end;
+    stall_in(c, &y, since, &begin, &end);
+    while (end == begin && !is_last(c, &y)) { /* nothing stalls in it */
+        bool alike = !(c->growth > 1);        /* nor in those that follow, before the last */
+        y = cycle_at(c, alike && copies_in(c, y.interval) == 0 ? SIM_NEVER : (simtime_ns)begin);
+        since = y.wall < SIM_NEVER ? (simtime_ns)y.wall : SIM_NEVER;
+        stall_in(c, &y, since, &begin, &end);
+    }
     if (end <= begin || end <= since || c->restore_ns + end >= SIM_NEVER)
         return false;
     *from = c->restore_ns + (simtime_ns)begin;

@@ -42,13 +42,15 @@ struct checkpoint_plan {
     double size_bytes;          /* of a save; 0: the times above hold for each gang */
     double node_bytes_per_s;    /* each node of the gang writes so fast */
     bool asynchronous;          /* with a size: it is written beside the work, after stall_ns */
+    uint32_t nodes;             /* of the gang whose plan it is */
 };
 
 /* The interval for a gang of so many GPUs, at least 1 s. */
 simtime_ns checkpoint_interval(const struct checkpoint_plan *p, uint32_t gpus);
 
 /* The plan as it holds for a gang on so many nodes: with a size, the time to write it is the write
- * time (asynchronous) or the stall, and that of a save on notice. */
+ * time (asynchronous) or the stall, and that of a save on notice. A storage that others use too may
+ * make it longer (training/storage.h). */
 struct checkpoint_plan checkpoint_plan_of(const struct checkpoint_plan *p, uint32_t nodes);
 
 /* A segment as it will go if nothing disturbs it. */
@@ -73,6 +75,11 @@ struct progress {
     simtime_ns uncopied_ns;  /* work and stall since the last complete save or copy */
     uint64_t saves;          /* complete ones */
 };
+
+/* The first interval of a segment, as the write and the copies allow it, and the one that follows
+ * one; SIM_NEVER where that exceeds the work. */
+simtime_ns checkpoint_first_interval(const struct save_comb *c);
+simtime_ns checkpoint_next_interval(const struct save_comb *c, simtime_ns interval);
 
 /* The segment looked at after elapsed. */
 struct progress checkpoint_progress(const struct save_comb *c, simtime_ns elapsed);

@@ -63,13 +63,17 @@ bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
             !ends_reserve(t, t->gangs.n + 1))
             return false; /* room also for closing and starting it */
         *g = (uint32_t)t->gangs.n++;
+        *at(t, *g) = (struct gang){0};
     }
+    struct writer writer = at(t, *g)->writer;
+    writer_reset(&writer, WRITER_OFF);
     *at(t, *g) = (struct gang){
         .row = *row,
         .limit_ns = JOB_UNSET,
         .saves = checkpoint_plan_of(&t->plan->checkpoint, n_nodes(t, row->gpus)),
         .lease = LEASE_NONE,
         .timer = TIMER_NONE,
+        .writer = writer,
         .preemptible = true,
         .user = NO_USER,
         .busy = 1,
@@ -180,6 +184,8 @@ simtime_ns gang_next_stop(const struct training *t, uint32_t g, bool save, simti
     const struct gang *gang = &t->gangs.items[g];
     if (gang->state == GANG_BROKEN)
         return now;
+    if (gang->writer.phase != WRITER_OFF) /* nobody knows before; it will say (fleet_lease_saved) */
+        return SIM_NEVER;
     simtime_ns end = sim_time_add(gang->since_ns, segment_length(gang, segment_left(gang)));
     if (!save)
         return end;
@@ -207,10 +213,23 @@ static void reclaim_ready(struct training *t, const struct gang *g, simtime_ns n
 
 static void begin_segment(struct training *t, uint32_t g, simtime_ns now);
 static void noticed(struct training *t, uint32_t g, simtime_ns now);
+static void grace_over(struct training *t, uint32_t g, simtime_ns now);
+
+/* Its save comes out of the storage; the length drawn stays unused, so that all others are the same
+ * with a storage and without. */
+static void read_restart(const struct training *t, struct gang *g)
+{
+    g->reads = gang_writes(t, g) && storage_plan_of(t->storage)->restores;
+    if (g->reads)
+        g->load_ns = sim_time_from_s(
+            g->saves.size_bytes /
+            (storage_plan_of(t->storage)->node_read_bytes_per_s * (double)g->saves.nodes));
+}
 
 /* Of the next segment. A suspended gang finds its state in the hosts' memory. */
 static void draw_restart(struct training *t, struct gang *g)
 {
+    g->reads = false;
     if (g->suspended) {
         g->load_ns = t->plan->preemption.resume_ns;
         g->init_ns = 0;
@@ -220,11 +239,14 @@ static void draw_restart(struct training *t, struct gang *g)
     g->load_ns = dist_draw(&t->plan->restart_load, &t->restart);
     g->init_ns = dist_draw(&t->plan->restart_init, &t->restart);
     g->init_ns = sim_time_add(g->init_ns, n_nodes(t, g->row.gpus) * t->plan->restart_per_node_ns);
+    read_restart(t, g);
 }
 
 static void end_segment(struct training *t, uint32_t g)
 {
     struct gang *gang = at(t, g);
+    if (gang->writer.phase != WRITER_OFF)
+        writer_end(t, g, engine_now(t->engine));
     if (gang->timer != TIMER_NONE)
         engine_timer_free(t->engine, gang->timer);
     gang->timer = TIMER_NONE;
@@ -234,7 +256,7 @@ static void end_segment(struct training *t, uint32_t g)
     t->blocked.known = false;
 }
 
-static void finish(struct training *t, uint32_t g, simtime_ns now)
+void gang_finish(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
     struct progress p = segment_progress(gang, now);
@@ -250,10 +272,24 @@ static void finish(struct training *t, uint32_t g, simtime_ns now)
     segment_book_idle(t, &was, now);
 }
 
-static void schedule_end(struct training *t, const struct gang *g)
+static void begin_work(struct training *t, uint32_t g, simtime_ns now)
 {
-    engine_schedule(t->engine, g->timer,
-                    sim_time_add(g->since_ns, segment_length(g, segment_left(g))));
+    const struct gang *gang = at(t, g);
+    reclaim_ready(t, gang, now);
+    if (gang->writer.phase != WRITER_OFF)
+        writer_begin(t, g, now);
+    else
+        engine_schedule(t->engine, gang->timer,
+                        sim_time_add(gang->since_ns, segment_length(gang, segment_left(gang))));
+}
+
+static void begin_restore(struct training *t, uint32_t g, simtime_ns now)
+{
+    const struct gang *gang = at(t, g);
+    if (gang->reads)
+        writer_restore(t, g);
+    else
+        engine_schedule(t->engine, gang->timer, sim_time_add(now, segment_restore(gang)));
 }
 
 static void fire(void *ctx, uint32_t g)
@@ -261,19 +297,26 @@ static void fire(void *ctx, uint32_t g)
     struct training *t = ctx;
     struct gang *gang = at(t, g);
     simtime_ns now = engine_now(t->engine);
+    if (gang->state == GANG_TRAINING && gang->writer.phase != WRITER_OFF) {
+        writer_step(t, g, now);
+        return;
+    }
     if (gang->state == GANG_TRAINING) {
-        finish(t, g, now);
+        gang_finish(t, g, now);
         return;
     }
     if (gang->state == GANG_BROKEN) {
         noticed(t, g, now);
         return;
     }
+    if (gang->state == GANG_SAVING) {
+        grace_over(t, g, now);
+        return;
+    }
     assert(gang->state == GANG_RESTORING);
     gang->state = GANG_TRAINING;
     fleet_set_state(gang_fleet(t, gang), gang->lease, GPU_TRAINING);
-    reclaim_ready(t, gang, now);
-    schedule_end(t, gang);
+    begin_work(t, g, now);
 }
 
 /* On the GPUs of its lease, whose state is gang_first_state. */
@@ -282,6 +325,7 @@ static void begin_segment(struct training *t, uint32_t g, simtime_ns now)
     struct gang *gang = at(t, g);
     gang->since_ns = now;
     gang->state = segment_restore(gang) > 0 ? GANG_RESTORING : GANG_TRAINING;
+    writer_reset(&gang->writer, gang_writes(t, gang) ? WRITER_RESTORES : WRITER_OFF);
     gang->expected_end_ns = sim_time_add(now, gang_estimate(t, g));
     struct expected_end end = {gang->expected_end_ns, g, gang->row.gpus};
     t->blocked.known = false;
@@ -294,12 +338,10 @@ static void begin_segment(struct training *t, uint32_t g, simtime_ns now)
         training_fail(t, err);
         return;
     }
-    if (gang->state == GANG_RESTORING) {
-        engine_schedule(t->engine, gang->timer, sim_time_add(now, segment_restore(gang)));
-    } else {
-        reclaim_ready(t, gang, now);
-        schedule_end(t, gang);
-    }
+    if (gang->state == GANG_RESTORING)
+        begin_restore(t, g, now);
+    else
+        begin_work(t, g, now);
 }
 
 void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simtime_ns now)
@@ -388,20 +430,14 @@ static void cancel(struct training *t, uint32_t g, const struct progress *p, sim
     segment_book(t, &was, p->work_ns + p->save_ns, now);
 }
 
-/* A save on notice or a suspension keeps all the work up to now and ends the save that was under
- * way; without one the work since the last complete save is gone. */
-static void stop(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace_ns)
+/* Its segment ended at `ended` by an eviction, and it stops at `stop`. A save on notice or a
+ * suspension keeps all the work up to then and ends the save that was under way; without one the
+ * work since the last complete save is gone. Returns what is lost. */
+static simtime_ns account_stop(struct training *t, uint32_t g, bool saved, simtime_ns ended,
+                               simtime_ns stop)
 {
     struct gang *gang = at(t, g);
-    simtime_ns save;
-    bool saved = keeps_work(t, gang, grace_ns, &save);
-    struct progress p = segment_progress(gang, now);
-    simtime_ns stop = now + (saved ? save : grace_ns);
-    if (t->plan->preemption.mode == PREEMPTION_CANCEL) {
-        cancel(t, g, &p, now, stop);
-        return;
-    }
-    struct gang was = *gang;
+    struct progress p = segment_progress(gang, ended);
     simtime_ns lost = saved ? 0 : p.lost_work_ns + p.lost_save_ns;
     end_with(gang, &p, saved ? p.work_ns : p.kept_ns, lost);
     gang->suspended = saved && t->plan->preemption.mode == PREEMPTION_SUSPEND;
@@ -410,6 +446,62 @@ static void stop(struct training *t, uint32_t g, simtime_ns now, simtime_ns grac
         gang->row.end_ns = ends ? stop : SIM_NEVER;
         gang_close(t, g, ends ? OUTCOME_DONE : OUTCOME_CENSORED);
     }
+    return lost;
+}
+
+/* The save on notice goes to the shared storage: nobody knows whether it will be written by the end
+ * of the grace, so the gang has the whole of it. */
+static void save_on_notice(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace_ns)
+{
+    struct gang *gang = at(t, g);
+    gang->state = GANG_SAVING;
+    gang->broken_ns = now;
+    enum hr_err err = engine_timer_new(t->engine, EVENT_COMPLETE, fire, t, g, &gang->timer);
+    if (err != HR_OK)
+        training_fail(t, err);
+    else
+        engine_schedule(t->engine, gang->timer, now + grace_ns); /* before its lease's */
+    fleet_stop_at(gang_fleet(t, gang), gang->lease, now + grace_ns, 0);
+    writer_save_on_notice(t, g);
+}
+
+static void conclude(struct training *t, uint32_t g, bool saved, simtime_ns now)
+{
+    struct gang *gang = at(t, g);
+    if (gang->timer != TIMER_NONE)
+        engine_timer_free(t->engine, gang->timer);
+    gang->timer = TIMER_NONE;
+    gang->state = GANG_STOPPING;
+    struct gang was = *gang;
+    simtime_ns lost = account_stop(t, g, saved, was.broken_ns, now);
+    if (saved && now < t->end_ns)
+        fleet_stop_sooner(gang_fleet(t, &was), was.lease, now - was.broken_ns);
+    segment_book(t, &was, lost, was.broken_ns);
+}
+
+static void grace_over(struct training *t, uint32_t g, simtime_ns now)
+{
+    conclude(t, g, writer_drop(t, at(t, g)), now);
+}
+
+static void stop(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace_ns)
+{
+    struct gang *gang = at(t, g);
+    simtime_ns save;
+    bool saved = keeps_work(t, gang, grace_ns, &save);
+    simtime_ns stop = now + (saved ? save : grace_ns);
+    if (t->plan->preemption.mode == PREEMPTION_CANCEL) {
+        struct progress p = segment_progress(gang, now);
+        cancel(t, g, &p, now, stop);
+        return;
+    }
+    if (saved && t->plan->preemption.mode != PREEMPTION_SUSPEND &&
+        gang->writer.phase != WRITER_OFF) {
+        save_on_notice(t, g, now, grace_ns);
+        return;
+    }
+    struct gang was = *gang;
+    simtime_ns lost = account_stop(t, g, saved, now, stop);
     fleet_stop_at(gang_fleet(t, &was), was.lease, stop, saved ? save : 0);
     segment_book(t, &was, lost, now);
 }
@@ -434,8 +526,10 @@ static void give_up_or_swap(struct training *t, uint32_t g, simtime_ns now, bool
         gang->row.swaps++;
         t->totals.swaps += in_measured_part(t, now);
         draw_restart(t, gang);
-        if (copied)
+        if (copied) {
             gang->load_ns = gang->saves.copy_restore_ns;
+            gang->reads = false;
+        }
         fleet_set_state(gang_fleet(t, gang), gang->lease, gang_first_state(t, g));
         begin_segment(t, g, now);
     } else {
@@ -495,6 +589,22 @@ void gang_evict(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace
     stop(t, g, now, grace_of(t, grace_ns));
 }
 
+/* ---- the shared storage ---- */
+
+void gang_transferred(struct training *t, uint32_t g, simtime_ns now)
+{
+    struct gang *gang = at(t, g);
+    if (gang->state == GANG_TRAINING) {
+        writer_written(t, g, now);
+    } else if (gang->state == GANG_SAVING) {
+        conclude(t, g, true, now);
+    } else {
+        assert(gang->state == GANG_RESTORING);
+        gang->load_ns = now - gang->since_ns;
+        engine_schedule(t->engine, gang->timer, sim_time_add(now, gang->init_ns));
+    }
+}
+
 void gang_withdrawn(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
@@ -525,6 +635,12 @@ void gang_settle(struct training *t, uint32_t g, simtime_ns now)
         engine_timer_free(t->engine, gang->timer);
         gang_close(t, g, OUTCOME_CENSORED);
         return;
+    }
+    if (gang->state == GANG_SAVING) { /* as if it will be written */
+        writer_drop(t, gang);
+        conclude(t, g, true, now);
+        if (gang->state == GANG_UNUSED)
+            return;
     }
     if (gang->state != GANG_RESTORING && gang->state != GANG_TRAINING) {
         if (gang->state != GANG_STOPPING)

@@ -190,6 +190,11 @@ enum hr_err training_new(const struct queue_plan *plan, uint32_t number, struct 
     return HR_OK;
 }
 
+void training_storage_set(struct training *t, struct storage *s)
+{
+    t->storage = s;
+}
+
 void training_free(struct training *t)
 {
     if (!t)
@@ -204,6 +209,8 @@ void training_free(struct training *t)
         expected_ends_fini(&t->ends[i]);
     profile_fini(&t->profile);
     backlog_fini(&t->backlog);
+    for (size_t i = 0; i < t->gangs.n; i++)
+        writer_fini(&t->gangs.items[i].writer);
     vec_free(&t->gangs);
     vec_free(&t->unused);
     mix_fini(&t->mix);

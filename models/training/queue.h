@@ -169,6 +169,11 @@ enum hr_err training_new(const struct queue_plan *plan, uint32_t number, struct 
                          const struct training_sink *sink, struct training **out);
 void training_free(struct training *t);
 
+/* Before the run starts: saves that have a size go to a storage that others use too. It must
+ * outlive the queue. */
+struct storage;
+void training_storage_set(struct training *t, struct storage *s);
+
 /* At the end of the run: settles running gangs (their useful time counts), reports the rows left.
  */
 enum hr_err training_finish(struct training *t, simtime_ns now);

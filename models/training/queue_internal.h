@@ -6,6 +6,7 @@
  *     pass.c      the scheduling pass; behind a blocked head backfill.c (reservation.c)
  *     gang.c      life of one gang: start, restore, end, eviction, failure; its row
  *     segment.c   what it has done and lost between two of these; its ledger entries
+ *     writer.c    the same where its saves go to a shared storage (storage.c)
  *     waiting.c   waiting gangs in order
  *     why.c       for how long they wait for what
  *
@@ -18,6 +19,7 @@
 #include "models/training/queue.h"
 #include "models/training/reservation.h"
 #include "models/training/shares.h"
+#include "models/training/storage.h"
 #include "models/training/waiting.h"
 
 enum gang_state {
@@ -27,14 +29,50 @@ enum gang_state {
     GANG_RESTORING,
     GANG_TRAINING,
     GANG_BROKEN,  /* a node is gone, nobody has noticed yet */
+    GANG_SAVING,  /* evicted: its save on notice is written to the shared storage */
     GANG_STOPPING /* evicted: grace, save, teardown */
+};
+
+/* A piece of work, and the stall of the save behind it. */
+struct tooth {
+    simtime_ns begin_ns, work_end_ns, end_ns; /* SIM_NEVER: not yet */
+    simtime_ns before_ns, left_ns; /* wall time of work in the segment before it; left to do */
+    simtime_ns piece_ns;           /* of what is left, how much is planned for it */
+};
+
+enum writer_phase {
+    WRITER_OFF,      /* the gang's saves do not go to a shared storage */
+    WRITER_RESTORES, /* or it has not begun to work */
+    WRITER_WORKS,
+    WRITER_WORKS_ON, /* beyond the interval: the former save is not written yet */
+    WRITER_WAITS,    /* stands still for that, before its final save */
+    WRITER_STALLS,   /* stands still at the begin of an asynchronous save */
+    WRITER_WRITES    /* stands still until a save is written */
+};
+
+/* A segment of a gang whose saves go to a shared storage. */
+struct writer {
+    enum writer_phase phase;
+    transfer_id transfer; /* under way, or TRANSFER_NONE */
+    bool unbooked;        /* saved is not in the ledger yet */
+    simtime_ns begin_ns;  /* of the work */
+    simtime_ns interval_ns;
+    struct tooth tooth, saved; /* the present one; the one before it */
+    simtime_ns stalls_ns;      /* of the teeth before the present one */
+    simtime_ns kept_ns;        /* work that the last complete save holds */
+    simtime_ns kept_stalls_ns; /* stalls up to its own */
+    uint64_t saves;            /* complete ones */
+    struct {
+        struct tooth *items; /* owned by the slot */
+        size_t n, capacity;
+    } teeth; /* before saved, where a cancelled gang loses even what it has saved */
 };
 
 struct gang {
     struct job_row row; /* done_ns: work kept so far */
     simtime_ns limit_ns, interval_ns;
     struct checkpoint_plan saves;  /* the queue's, as it holds for this gang */
-    simtime_ns broken_ns;          /* broken: since when */
+    simtime_ns broken_ns;          /* broken, saving: since when */
     bool suspended;                /* the next segment resumes it */
     bool one_node_lost;            /* broken: copies in host memory have outlived it */
     simtime_ns load_ns, init_ns;   /* restore of its next or present segment */
@@ -53,6 +91,8 @@ struct gang {
     bool preemptible;
     uint32_t user; /* whose job of a closed group; NO_USER: nobody's */
     double busy;   /* of the time it holds its GPUs, what they work */
+    bool reads;    /* its next or present restore is a transfer */
+    struct writer writer;
 };
 
 #define NO_USER UINT32_MAX
@@ -96,6 +136,7 @@ struct training {
     struct engine *engine;
     const struct pool *pools; /* not owned; of the run */
     size_t n_pools;
+    struct storage *storage; /* not owned; NULL: saves take the times that the plan gives */
     struct training_sink sink;
     simtime_ns start_ns, end_ns; /* the measured part */
     struct tenant *tenants;      /* owned */
@@ -181,6 +222,7 @@ simtime_ns segment_left(const struct gang *g);    /* work to do at the segment's
 
 /* Of a segment with so much work to do, undisturbed. */
 simtime_ns segment_length(const struct gang *g, simtime_ns left_ns);
+struct save_comb segment_comb(const struct gang *g, simtime_ns left_ns);
 struct progress segment_progress(const struct gang *g, simtime_ns now);
 simtime_ns segment_next_save(const struct gang *g, simtime_ns now); /* when it is complete */
 
@@ -188,8 +230,41 @@ simtime_ns segment_next_save(const struct gang *g, simtime_ns now); /* when it i
  * its last complete save, or copy, holds. The comb before the measured part is not counted. */
 void segment_book(struct training *t, const struct gang *g, simtime_ns lost_ns, simtime_ns now);
 
+/* Of what is booked as training in [t0, t1), the gang's GPUs. */
+void segment_rebook(struct training *t, const struct gang *g, enum gpu_state to, simtime_ns t0,
+                    simtime_ns t1);
+
 /* Of each hour from its start on, a gang that is busy only in part idles at the end. */
 void segment_book_idle(struct training *t, const struct gang *g, simtime_ns now);
+
+/* ---- writer.c ---- */
+
+static inline bool gang_writes(const struct training *t, const struct gang *g)
+{
+    return t->storage && g->saves.size_bytes > 0;
+}
+
+/* For a new segment, or a slot's next gang. */
+void writer_reset(struct writer *w, enum writer_phase phase);
+void writer_fini(struct writer *w);
+
+/* Reads what the gang restores from. */
+void writer_restore(struct training *t, uint32_t g);
+
+/* The work begins; the gang's timer has fired; a save is written. */
+void writer_begin(struct training *t, uint32_t g, simtime_ns now);
+void writer_step(struct training *t, uint32_t g, simtime_ns now);
+void writer_written(struct training *t, uint32_t g, simtime_ns now);
+
+/* The segment is over: what is being transferred is given up, or just done. Before the timer goes.
+ */
+void writer_end(struct training *t, uint32_t g, simtime_ns now);
+
+void writer_save_on_notice(struct training *t, uint32_t g);
+bool writer_drop(struct training *t, struct gang *g); /* true: it is over at this instant */
+
+struct progress writer_progress(const struct gang *g, simtime_ns now);
+void writer_book(struct training *t, const struct gang *g, simtime_ns until); /* its stalls */
 
 /* ---- gang.c ---- */
 
@@ -213,6 +288,10 @@ simtime_ns gang_estimate(const struct training *t, uint32_t g);
 /* Its lease in a pool is held and in state gang_first_state: the segment begins. */
 void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simtime_ns now);
 enum gpu_state gang_first_state(const struct training *t, uint32_t g);
+
+/* All its work is done; its transfer is over. */
+void gang_finish(struct training *t, uint32_t g, simtime_ns now);
+void gang_transferred(struct training *t, uint32_t g, simtime_ns now);
 
 /* The claimant's callbacks for a gang that runs or stops. */
 void gang_evict(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace_ns);

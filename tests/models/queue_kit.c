@@ -172,6 +172,11 @@ void world_open(struct world *w, const struct world_plan *p)
     cr_assert_eq(training_new(p->queue, 0, w->engine, &w->pool, 1, p->seed, p->replication,
                               p->start_ns, p->end_ns, &sink, &w->training),
                  HR_OK);
+    if (p->storage.bytes_per_s > 0) {
+        w->storage = storage_new(&p->storage, w->engine, p->start_ns, p->end_ns);
+        cr_assert_not_null(w->storage);
+        training_storage_set(w->training, w->storage);
+    }
     if (!p->unchecked)
         engine_check_set(w->engine, check, w);
 }
@@ -188,6 +193,7 @@ void world_run(struct world *w)
 void world_close(struct world *w)
 {
     training_free(w->training);
+    storage_free(w->storage);
     fleet_free(w->fleet);
     ledger_free(w->ledger);
     engine_free(w->engine);

@@ -5,6 +5,7 @@
 #define HEADROOM_TESTS_MODELS_QUEUE_KIT_H
 
 #include "models/training/queue.h"
+#include "models/training/storage.h"
 
 /* At at_ns it wants so many GPUs; it keeps them for hold_ns once it has them. */
 struct take {
@@ -24,6 +25,7 @@ struct world_plan {
     bool unchecked; /* no check before each event */
     enum place_rule place;
     struct fabric fabric;
+    struct storage_plan storage;
 };
 
 struct world {
@@ -34,6 +36,7 @@ struct world {
     struct fleet *fleet;
     struct pool pool; /* the two */
     struct training *training;
+    struct storage *storage; /* NULL: none */
     struct {
         struct job_row *items;
         size_t n, capacity;
