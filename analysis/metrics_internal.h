@@ -112,7 +112,19 @@ enum ramp_fact {
     RAMP_SAFE_RECLAIM
 };
 
-/* metrics_training.c */
+/* metrics_training.c; of the storage: NaN where there is none */
+enum storage_fact {
+    STORAGE_BUSY,
+    STORAGE_LIMITED,
+    STORAGE_USED,
+    STORAGE_SAVES,
+    STORAGE_SAVE_SLOWDOWN,
+    STORAGE_SAVE_SLOWDOWN_MAX,
+    STORAGE_RESTORE_SLOWDOWN
+};
+
+metric_fn storage_figure;
+
 enum queue_count {
     COUNT_SUBMITTED,
     COUNT_STARTED,

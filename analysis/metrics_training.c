@@ -2,6 +2,8 @@
  * GPU-hours kept and lost. */
 #include "analysis/metrics_internal.h"
 
+#include <math.h>
+
 /* Of all tenants of a queue, which follow each other. */
 static u128 queue_ns(const struct digest *d, uint32_t queue, uint32_t states)
 {
@@ -60,6 +62,30 @@ double queue_completion_mean(const struct digest *d, struct metric_at at)
 double queue_completion_quantile(const struct digest *d, struct metric_at at)
 {
     return durations_quantile_s(&d->queues[at.entity].completion, at.arg / 100.0);
+}
+
+/* ---- the storage that they share ---- */
+
+static double mean_slowdown(const struct transfer_totals *t)
+{
+    return t->done > 0 ? t->slowdown / (double)t->done : NAN;
+}
+
+double storage_figure(const struct digest *d, struct metric_at at)
+{
+    const struct storage_totals *s = &d->results->storage;
+    const struct transfer_totals *saves = &s->kinds[TRANSFER_SAVE];
+    double measured = (double)(d->results->end_ns - d->results->start_ns);
+    const double facts[] = {
+        [STORAGE_BUSY] = (double)s->busy_ns / measured,
+        [STORAGE_LIMITED] = (double)s->limited_ns / measured,
+        [STORAGE_USED] = s->used_ns / measured,
+        [STORAGE_SAVES] = (double)saves->done,
+        [STORAGE_SAVE_SLOWDOWN] = mean_slowdown(saves),
+        [STORAGE_SAVE_SLOWDOWN_MAX] = saves->done > 0 ? saves->worst_slowdown : NAN,
+        [STORAGE_RESTORE_SLOWDOWN] = mean_slowdown(&s->kinds[TRANSFER_RESTORE]),
+    };
+    return d->plan->storage.bytes_per_s > 0 ? facts[at.arg] : NAN;
 }
 
 /* ---- tenants ---- */

@@ -115,6 +115,8 @@ const char *plan_fault(const struct plan *p)
         fault = "the measured part is empty";
     if (!fault && p->timeline_ns > UINT64_MAX / plan_gpus(p))
         fault = "a timeline window of so many GPUs overflows";
+    if (!fault && p->storage.restores && !(p->storage.node_read_bytes_per_s > 0))
+        fault = "a node must read something of a restore in a second";
     if (!fault && plan_claimants(p) == 0)
         fault = "there is neither a service nor a training queue";
     return fault ? fault : claimants_fault(p);

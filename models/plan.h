@@ -11,6 +11,7 @@
 #include "models/capacity/fleet.h"
 #include "models/serving/service.h"
 #include "models/training/queue.h"
+#include "models/training/storage.h"
 
 struct plan {
     const char *name;   /* of the scenario */
@@ -27,6 +28,7 @@ struct plan {
     size_t n_services;
     const struct queue_plan *queues;
     size_t n_queues;
+    struct storage_plan storage; /* that the saves of all queues go to; bytes_per_s 0: none */
 };
 
 /* A plan that cannot run: the reason as a static text, or NULL when it can. Checks ranges and sums

@@ -5,6 +5,7 @@
 #include "models/capacity/fleet.h"
 #include "models/serving/service.h"
 #include "models/training/queue.h"
+#include "models/training/storage.h"
 #include "sim/engine.h"
 #include "sim/hist.h"
 #include "sim/int128.h"
@@ -47,6 +48,7 @@ struct run_results {
     uint64_t *timeline;               /* owned; share-ns [n_timeline][n_owners * GPU_STATES] */
     struct service_results *services; /* owned */
     struct queue_results *queues;     /* owned */
+    struct storage_totals storage;    /* all zero where the plan has none */
     struct job_row *jobs;             /* owned array; ids borrowed from the plan */
     size_t n_jobs;
     struct reclaim_row *reclaims; /* owned; decisions in the measured part, in order */

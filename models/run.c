@@ -17,6 +17,7 @@ struct run {
     struct pool pools[POOLS_MAX];       /* owned */
     struct supply *supplies[POOLS_MAX]; /* owned; of each pool */
     struct service **services;          /* owned; in plan order, claimants 0.. */
+    struct storage *storage;            /* owned; NULL: none is shared */
     struct training **queues;           /* owned; in plan order, claimants after the services */
     struct {
         struct job_row *items;
@@ -69,9 +70,15 @@ static enum hr_err build_claimants(struct run *r, uint32_t replication)
         TRY(service_new(&p->services[i], (uint32_t)i, r->engine, r->pools, p->n_pools, p->seed,
                         replication, p->horizon_ns, &sink, &r->services[i]));
     const struct training_sink jobs = {r, take_job};
-    for (size_t i = 0; i < p->n_queues; i++)
+    if (p->storage.bytes_per_s > 0) {
+        r->storage = storage_new(&p->storage, r->engine, p->warmup_ns, p->horizon_ns);
+        TRY(r->storage ? HR_OK : HR_NOMEM);
+    }
+    for (size_t i = 0; i < p->n_queues; i++) {
         TRY(training_new(&p->queues[i], (uint32_t)i, r->engine, r->pools, p->n_pools, p->seed,
                          replication, p->warmup_ns, p->horizon_ns, &jobs, &r->queues[i]));
+        training_storage_set(r->queues[i], r->storage);
+    }
     return HR_OK;
 }
 
@@ -118,6 +125,7 @@ static void run_fini(struct run *r)
         service_free(r->services[i]);
     for (size_t i = 0; r->queues && i < r->plan->n_queues; i++)
         training_free(r->queues[i]);
+    storage_free(r->storage);
     free(r->services);
     free(r->queues);
     for (size_t i = 0; i < r->plan->n_pools; i++) {
@@ -333,6 +341,8 @@ static enum hr_err copy_results(struct run *r, struct run_results *out)
         TRY(copy_service(&p->services[i], r->services[i], &out->services[i]));
     for (size_t i = 0; i < p->n_queues; i++)
         out->queues[i].totals = *training_totals(r->queues[i]);
+    if (r->storage)
+        out->storage = *storage_totals(r->storage);
     TRY(copy_reclaims(r, out));
     out->jobs = r->jobs.items;
     out->n_jobs = r->jobs.n;

@@ -116,6 +116,15 @@ static enum hr_err build_claimants(const struct build *b, struct plan *out)
     return services != HR_OK ? services : queues;
 }
 
+static struct storage_plan build_storage(const struct storage_spec *s)
+{
+    if (!s->at)
+        return (struct storage_plan){0};
+    return (struct storage_plan){.bytes_per_s = s->bytes_per_s,
+                                 .restores = s->restores,
+                                 .node_read_bytes_per_s = s->node_read_bytes_per_s};
+}
+
 enum hr_err build_plan(const struct build *from, const char *design, const struct design_spec *d,
                        struct plan *out)
 {
@@ -134,6 +143,7 @@ enum hr_err build_plan(const struct build *from, const char *design, const struc
                          .horizon_ns = sim_time_from_s(s->horizon_s),
                          .warmup_ns = sim_time_from_s(c->warmup_s),
                          .timeline_ns = sim_time_from_s(timeline_s(c)),
+                         .storage = build_storage(&s->storage),
                          .start_date = date};
     TRY(quotas_cohorts(c, d, s->training.n, &cohorts.items, &cohorts.n));
     TRY(build_claimants(&b, out));

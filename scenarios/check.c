@@ -143,6 +143,23 @@ static void check_names(const struct check *c)
                   "there is nothing to run: neither services nor training");
 }
 
+static void check_storage(const struct check *c)
+{
+    const struct scenario_spec *s = c->spec;
+    const struct training_spec *queues = s->training.items;
+    bool any = false;
+    for (size_t i = 0; i < s->training.n; i++)
+        any = any || queues[i].checkpoint.parameters > 0;
+    if (!s->storage.at)
+        return;
+    if (!any)
+        check_say(c, DIAG_WARNING, s->storage.at, NULL, NULL,
+                  "nothing is written to the storage: no queue has `checkpoint.parameters`");
+    if (!s->storage.restores && node_get(s->storage.at, "node_read"))
+        check_say(c, DIAG_WARNING, s->storage.at, "node_read", NULL,
+                  "node_read changes nothing without `restores: yes`");
+}
+
 enum hr_err check_scenario(const struct check *c)
 {
     const struct scenario_spec *s = c->spec;
@@ -151,6 +168,7 @@ enum hr_err check_scenario(const struct check *c)
     check_fleet(c);
     check_duration(c, &s->reclaim.teardown);
     check_duration(c, &s->reclaim.scrub);
+    check_storage(c);
     for (size_t i = 0; i < s->services.n; i++)
         check_service(c, (const struct service_spec *)s->services.items + i);
     for (size_t i = 0; i < s->training.n; i++)

@@ -233,7 +233,7 @@ void check_training(const struct check *c, const struct training_spec *t)
     check_duration(c, &t->restart.load);
     check_duration(c, &t->restart.init);
     const struct checkpoint_spec *p = &t->checkpoint;
-    if (p->save_on_notice && isnan(p->notice_save_s))
+    if (p->save_on_notice && isnan(p->notice_save_s) && !(p->parameters > 0))
         check_say(c, DIAG_ERROR, p->at, "save_on_notice", NULL,
                   "save_on_notice needs notice_save, the time of such a save");
     if (!p->save_on_notice && !isnan(p->notice_save_s))

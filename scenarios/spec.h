@@ -430,6 +430,12 @@ struct training_spec {
     bool tolerates_spot;
 };
 
+struct storage_spec {
+    const void *at;
+    double bytes_per_s, node_read_bytes_per_s;
+    bool restores;
+};
+
 /* ---- the whole ---- */
 
 struct scenario_spec {
@@ -442,6 +448,7 @@ struct scenario_spec {
     struct field_list designs;  /* of struct design_spec */
     struct field_list services; /* of struct service_spec */
     struct field_list training; /* of struct training_spec */
+    struct storage_spec storage;
 };
 
 /* The tables: the root, and those the root's file takes from the others. */
@@ -449,6 +456,7 @@ extern const struct field_table spec_scenario;
 extern const struct field_table spec_fleet;
 extern const struct field_table spec_service;
 extern const struct field_table spec_training;
+extern const struct field_table spec_storage;
 extern const struct field_table spec_drawn;
 extern const struct field_table spec_traffic;
 extern const struct field_table spec_duration;

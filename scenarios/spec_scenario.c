@@ -112,6 +112,10 @@ static const struct field scenario_rows[] = {
              .table = &spec_service, .max = 64),
     SPEC_ROW(SCENARIO, training, "training", FIELD_MAP, "Training queues by name",
              .table = &spec_training, .max = 64),
+    SPEC_TABLE(SCENARIO, storage, "storage",
+               "What the gangs of all queues write their saves to; without it no save waits for "
+               "another",
+               &spec_storage),
     SPEC_TABLE(SCENARIO, reclaim, "reclaim", "How GPUs are taken back", &reclaim),
     SPEC_ROW(SCENARIO, designs, "designs", FIELD_MAP, "Pool designs to compare, by name",
              .table = &spec_design, .max = 64),

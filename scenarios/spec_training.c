@@ -92,6 +92,25 @@ static const struct field_table checkpoint =
     SPEC_OF(CHECKPOINT, checkpoint_rows, "checkpoint", "When gangs save, and what it costs",
             .brief = "interval");
 
+#define STORAGE struct storage_spec
+static const struct field storage_rows[] = {
+    SPEC_ROW(STORAGE, bytes_per_s, "bandwidth", FIELD_NUMBER,
+             "Of the whole storage; gangs that write at once share it, each node of a gang up to "
+             "`node_gb_per_s` of its `checkpoint` [ckpt_storage_llama3: 2 TB/s sustained]",
+             .unit = UNIT_BANDWIDTH, .above = true, .max = 1e18, .fallback = "2TB/s"),
+    SPEC_ROW(STORAGE, restores, "restores", FIELD_FLAG,
+             "Restarted gangs read their save from it too, in place of `restart.load`",
+             .fallback = "no"),
+    SPEC_ROW(STORAGE, node_read_bytes_per_s, "node_read", FIELD_NUMBER,
+             "Each node of a gang reads so fast [storage_read_per_node_gb_s]",
+             .unit = UNIT_BANDWIDTH, .above = true, .max = 1e15, .fallback = "40GB/s"),
+};
+const struct field_table spec_storage =
+    SPEC_OF(STORAGE, storage_rows, "storage",
+            "A storage system that the saves of all queues share; those whose size is known "
+            "(`checkpoint.parameters`) go to it",
+            .brief = "bandwidth");
+
 #define RESTART struct restart_spec
 static const struct field restart_rows[] = {
     SPEC_TABLE(RESTART, load, "load",

@@ -309,6 +309,41 @@ Test(metrics, labels, .init = setup, .fini = teardown)
     cr_expect(eq(str, objective, "TPOT p90 <= 100ms"));
 }
 
+/* A hundred saves, busy for half of the time; none of it where the plan has no storage. */
+Test(metrics, storage)
+{
+    struct plan plan = fixture_shared;
+    struct run_results run;
+    struct digest d;
+    cr_assert(fixture_run(&plan, 0, NULL, &run) == HR_OK);
+    simtime_ns measured = run.end_ns - run.start_ns;
+    run.storage = (struct storage_totals){
+        .busy_ns = measured / 2,
+        .limited_ns = measured / 4,
+        .used_ns = (double)measured / 8,
+        .kinds[TRANSFER_SAVE] = {.done = 100, .slowdown = 150, .worst_slowdown = 3}};
+    const struct {
+        const char *metric;
+        double value;
+    } expected[] = {{"storage_busy_frac", 0.5},       {"storage_limited_frac", 0.25},
+                    {"storage_used_frac", 0.125},     {"storage_saves_n", 100},
+                    {"storage_save_slowdown", 1.5},   {"storage_save_slowdown_max", 3},
+                    {"storage_restore_slowdown", NAN}};
+    for (int with = 0; with < 2; with++) {
+        plan.storage.bytes_per_s = with ? 1e12 : 0;
+        cr_assert(digest_init(&d, &plan, &run) == HR_OK);
+        for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+            double v = metric_value(&metrics[metric_find(expected[i].metric)], &d, 0, 0);
+            if (!with || isnan(expected[i].value))
+                cr_expect(isnan(v), "%s", expected[i].metric);
+            else
+                cr_expect_float_eq(v, expected[i].value, 1e-9, "%s: %g", expected[i].metric, v);
+        }
+        digest_fini(&d);
+    }
+    results_fini(&run);
+}
+
 /* Columns with other services and queues: the union, and NaN where one has none. */
 Test(metrics, columns_may_differ)
 {
