@@ -112,6 +112,36 @@ static struct outcome run_with(const char *keys, const char *const *sets, size_t
     return o;
 }
 
+/* A roll-out that waits for saves finds the same ones where nobody knows before when they end. */
+Test(storage, roll_out_waits_for_saves, .timeout = 60)
+{
+    static const char roll[] =
+        "{nodes: 64, maintenance: [{start: 2.5h, nodes: 8, work: 10min, "
+        "drain_limit: 2h, wait: checkpoint}]}";
+    char *text = kit_replace(gangs, "{nodes: 64}", roll);
+    char *texts[] = {kit_replace(text, "KEYS", ""), kit_replace(text, "KEYS", "storage: 900TB/s")};
+    struct run_results r[2];
+    for (int i = 0; i < 2; i++) {
+        const char *const sets[] = {"training.llm.drawn.rate=20job/h"};
+        struct scenario *s = kit_load(texts[i], sets, 1);
+        const struct plan plan = kit_plan(s, NULL);
+        cr_assert_eq(run_plan(&plan, 0, NULL, &r[i]), HR_OK);
+        for (unsigned state = 0; state < GPU_STATES; state++)
+            cr_expect(r[i].ledger[results_account(1, state)] ==
+                          r[0].ledger[results_account(1, state)],
+                      "%s", gpu_state_names[state]);
+        cr_expect_gt(r[i].pools[0].supply.at_save, 10);
+        cr_expect_eq(r[i].pools[0].supply.at_save, r[0].pools[0].supply.at_save);
+        cr_expect_eq(r[i].pools[0].supply.forced, 0);
+        scenario_free(s);
+    }
+    results_fini(&r[0]);
+    results_fini(&r[1]);
+    free(texts[0]);
+    free(texts[1]);
+    free(text);
+}
+
 /* Five saves in six hours each: 823 s alone, and together 64 x 1.2 GB/s want what 19.2 give. */
 Test(storage, staggered_gangs_lose_less, .timeout = 60)
 {
