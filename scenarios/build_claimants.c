@@ -328,6 +328,7 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
             t->half_life.word != FIELD_NO_WORD ? SIM_NEVER : sim_time_from_s(t->half_life.number),
         .backfill = (enum backfill_kind)t->backfill,
         .backfill_depth = (uint32_t)t->backfill_depth,
+        .reserve_gpus = (uint32_t)t->reserve,
         .estimate = factor ? ESTIMATE_FACTOR : (enum estimate_kind)t->estimate.word,
         .estimate_factor = factor ? t->estimate.number : 1,
         .checkpoint = build_checkpoint(&t->checkpoint),

@@ -214,6 +214,10 @@ static void check_order(const struct check *c, const struct training_spec *t)
     if (node_get(t->at, "backfill_depth") && t->backfill == BACKFILL_NONE)
         check_say(c, DIAG_ERROR, t->at, "backfill_depth", NULL,
                   "backfill_depth changes nothing with `backfill: none`");
+    if (c->fleet_gpus && t->reserve > c->fleet_gpus && t->reserve != FIELD_NO_WHOLE)
+        check_say(c, DIAG_ERROR, t->at, "reserve", NULL,
+                  "reserve changes nothing: no job of %llu GPUs fits a fleet of %llu",
+                  (unsigned long long)t->reserve, (unsigned long long)c->fleet_gpus);
 }
 
 void check_training(const struct check *c, const struct training_spec *t)

@@ -417,7 +417,7 @@ struct training_spec {
     int order;
     double age_s;
     struct field_either half_life; /* word 0: never */
-    uint64_t backfill_depth;
+    uint64_t backfill_depth, reserve;
     struct jobs_spec jobs;
     struct drawn_spec drawn;
     struct backlog_spec backlog;

@@ -194,6 +194,10 @@ static const struct field training_rows[] = {
     SPEC_ROW(TRAINING, backfill_depth, "backfill_depth", FIELD_WHOLE,
              "Jobs looked at behind such a head in one pass (Slurm: default_queue_depth)",
              .max = 1e6, .fallback = "100"),
+    SPEC_ROW(TRAINING, reserve, "reserve", FIELD_WHOLE,
+             "A job of at least so many GPUs that is next and cannot start keeps GPUs as they come "
+             "free, until it has all of them; 0: none does",
+             .unit = UNIT_GPU, .max = 1e6, .fallback = "0"),
     SPEC_ROW(TRAINING, estimate, "estimate", FIELD_EITHER,
              "Run times that backfill counts on: the true ones, the limits asked for, or the true "
              "ones times a factor",

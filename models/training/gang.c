@@ -130,13 +130,17 @@ void gang_wait(struct training *t, uint32_t g, simtime_ns now)
     t->blocked.known = false;
 }
 
-/* A wait is over: all of it, and of it the time since GPUs are on their way; what was before that
- * its class has accounted for. */
-static void waited(struct gang *gang, simtime_ns now)
+/* A wait is over: all of it, and of it the time in which it assembled its GPUs; what was before
+ * that its class has accounted for. */
+static void waited(struct training *t, uint32_t g, simtime_ns now)
 {
+    struct gang *gang = at(t, g);
+    struct tenant *tenant = &t->tenants[gang->tenant];
     gang->row.waiting_ns += now - gang->since_ns;
     if (gang->state == GANG_ASSEMBLING)
-        gang->row.blocked_ns[BLOCK_PREEMPTION] += now - gang->asked_ns;
+        gang->row.blocked_ns[gang->assembles] += now - gang->asked_ns;
+    if (tenant->collecting == g)
+        tenant->collecting = NO_GANG;
 }
 
 void gang_close(struct training *t, uint32_t g, enum job_outcome outcome)
@@ -348,7 +352,7 @@ void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simti
 {
     struct gang *gang = at(t, g);
     gang->pool = pool;
-    waited(gang, now);
+    waited(t, g, now);
     if (gang->row.first_start_ns == SIM_NEVER) {
         gang->row.first_start_ns = now;
         t->totals.started += !gang->row.backlog && measured(t, gang);
@@ -607,8 +611,7 @@ void gang_transferred(struct training *t, uint32_t g, simtime_ns now)
 
 void gang_withdrawn(struct training *t, uint32_t g, simtime_ns now)
 {
-    struct gang *gang = at(t, g);
-    waited(gang, now);
+    waited(t, g, now);
     gang_wait(t, g, now);
 }
 
@@ -644,7 +647,7 @@ void gang_settle(struct training *t, uint32_t g, simtime_ns now)
     }
     if (gang->state != GANG_RESTORING && gang->state != GANG_TRAINING) {
         if (gang->state != GANG_STOPPING)
-            waited(gang, now);
+            waited(t, g, now);
         if (gang->state == GANG_WAITING)
             why_end(&t->why, gang->class, now, gang->blocked_at, gang->row.blocked_ns);
         gang_close(t, g, OUTCOME_WAITING);

@@ -14,6 +14,12 @@
  * the backfill kind says what may happen behind it (backfill.c): nothing; whatever fits; what does
  * not delay it.
  *
+ * Reservations. With reserve_gpus a job that large whose turn it is and that cannot start, for want
+ * of room or of quota, collects GPUs instead (collect.c): it has left the order, keeps what comes
+ * free, and the others go on with what is left, whatever the backfill kind. One job of a tenant
+ * collects at a time, so that the next of them is still chosen by the order; the backlog, which
+ * takes what is left, never does. A job that collects evicts nobody any more.
+ *
  * After a pass each class of waiting gangs has its reason (why.h). */
 #include "models/training/queue_internal.h"
 
@@ -168,6 +174,16 @@ enum grant pass_acquire(struct walk *w, uint32_t g, uint32_t pool)
     return GRANT_OK;
 }
 
+/* It has an assembling lease, for a reason: the others of its lane come next. */
+static void assemble(struct walk *w, uint32_t g, enum block_reason reason)
+{
+    struct gang *gang = &w->t->gangs.items[g];
+    gang->asked_ns = w->now;
+    gang->assembles = reason;
+    take_out(w, g);
+    follow(w);
+}
+
 /* The head takes back what is its own. Its demand is seen at once: no time of detection. */
 static bool reclaim(struct walk *w, uint32_t g, uint32_t pool)
 {
@@ -182,11 +198,47 @@ static bool reclaim(struct walk *w, uint32_t g, uint32_t pool)
         t->gangs.items[g].state = GANG_WAITING;
         return false;
     }
-    t->gangs.items[g].asked_ns = w->now;
-    take_out(w, g);
-    follow(w);
+    assemble(w, g, BLOCK_PREEMPTION);
     if (t->plan->order == ORDER_FAIR_SHARE)
         arrange(w); /* victims may have been other tenants' of the queue */
+    return true;
+}
+
+static enum block_reason reason_to_collect(const struct fleet *f, const struct shape *shape)
+{
+    switch (fleet_fit(f, shape)) {
+    case GRANT_OK:
+        return BLOCK_QUOTA;
+    case GRANT_SHAPE:
+        return BLOCK_SHAPE;
+    case GRANT_TOPOLOGY:
+        return BLOCK_TOPOLOGY;
+    default:
+        return BLOCK_COUNT;
+    }
+}
+
+/* The head is large and cannot start: it keeps what comes free. */
+static bool collect(struct walk *w, uint32_t g, uint32_t pool)
+{
+    struct training *t = w->t;
+    struct gang *gang = &t->gangs.items[g];
+    struct tenant *tenant = &t->tenants[gang->tenant];
+    struct fleet *f = t->pools[pool].fleet;
+    if (t->plan->reserve_gpus == 0 || gang->row.gpus < t->plan->reserve_gpus || gang->row.backlog ||
+        tenant->collecting != NO_GANG)
+        return false;
+    const struct ask ask = gang_ask(t, g);
+    enum block_reason reason = reason_to_collect(f, &ask.shape);
+    lease_id l;
+    enum grant grant = fleet_collect(f, tenant->claimant, &ask, &l);
+    if (grant == GRANT_FAILED)
+        training_fail(t, HR_NOMEM);
+    if (grant != GRANT_OK)
+        return false;
+    gang->state = GANG_ASSEMBLING;
+    tenant->collecting = g;
+    assemble(w, g, reason);
     return true;
 }
 
@@ -202,22 +254,23 @@ static bool lacks_room(const struct training *t, uint32_t g, uint32_t pool, enum
     return grant == GRANT_ROOM || grant == GRANT_SHAPE || grant == GRANT_TOPOLOGY;
 }
 
-/* Free GPUs of the first pool that has them, else reclaimed ones; *pool: the first that lacks room.
- */
+/* Free GPUs of the first pool that has them, else reclaimed ones; *pool: the first that lacks room,
+ * else the first that could ever hold it. */
 static enum attempt try_start(struct walk *w, uint32_t g, uint32_t *pool)
 {
     struct training *t = w->t;
     const struct tenant_plan *tenant = t->tenants[t->gangs.items[g].tenant].plan;
     enum grant grants[POOLS_MAX];
-    bool room = false;
+    bool room = false, some = false;
     for (uint32_t i = 0; i < tenant->n_pools; i++) {
         grants[i] = pass_acquire(w, g, tenant->pools[i].pool);
         if (grants[i] == GRANT_OK || grants[i] == GRANT_FAILED)
             return STARTED;
         bool lacks = lacks_room(t, g, tenant->pools[i].pool, grants[i]);
-        if (lacks && !room)
+        if ((lacks && !room) || (grants[i] != GRANT_NEVER && !some))
             *pool = tenant->pools[i].pool;
         room = room || lacks;
+        some = some || grants[i] != GRANT_NEVER;
     }
     for (uint32_t i = 0; i < tenant->n_pools; i++) {
         /* also where quota refused: GPUs that others do not lend are taken back as well */
@@ -306,7 +359,7 @@ static void run(struct training *t, simtime_ns now)
         enum attempt attempt = try_start(&w, g, &pool);
         if (t->error != HR_OK)
             return;
-        if (attempt == STARTED)
+        if (attempt == STARTED || collect(&w, g, pool))
             continue;
         if (attempt == NO_ROOM) {
             backfill_run(&w, g, pool);

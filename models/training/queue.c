@@ -100,6 +100,7 @@ static enum hr_err join_pools(struct training *t, uint32_t number)
     const struct tenant_plan *plan = queue_tenant(t->plan, number);
     struct quota quotas[POOLS_MAX];
     tenant->plan = plan;
+    tenant->collecting = NO_GANG;
     quotas_by_pool(plan->pools, plan->n_pools, quotas);
     for (uint32_t i = 0; i < t->n_pools; i++) {
         tenant->seats[i] = (struct seat){t, number, i};

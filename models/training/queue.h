@@ -78,6 +78,8 @@ struct queue_plan {
     simtime_ns half_life_ns; /* fair share: of past usage; 0: present usage; SIM_NEVER: never */
     enum backfill_kind backfill;
     uint32_t backfill_depth; /* jobs looked at behind the head that do not start */
+    uint32_t reserve_gpus;   /* a head of at least so many that cannot start collects its GPUs
+                                (fleet_collect); 0: none does */
     enum estimate_kind estimate;
     double estimate_factor; /* factor: estimate = factor * work */
     struct checkpoint_plan checkpoint;

@@ -25,7 +25,7 @@
 enum gang_state {
     GANG_UNUSED,
     GANG_WAITING,    /* in a queue */
-    GANG_ASSEMBLING, /* reclaimed GPUs are on their way */
+    GANG_ASSEMBLING, /* reclaimed GPUs are on their way, or it collects */
     GANG_RESTORING,
     GANG_TRAINING,
     GANG_BROKEN,  /* a node is gone, nobody has noticed yet */
@@ -79,6 +79,7 @@ struct gang {
     simtime_ns since_ns;           /* began to wait, or its segment began */
     simtime_ns expected_end_ns;    /* while it runs */
     simtime_ns asked_ns;           /* assembling: since when */
+    enum block_reason assembles;   /* assembling: what for */
     simtime_ns blocked_at[BLOCKS]; /* waiting: why_begin's */
     uint32_t class;                /* of why.h */
     uint32_t share;                /* GPUs it needs in one node */
@@ -96,6 +97,7 @@ struct gang {
 };
 
 #define NO_USER UINT32_MAX
+#define NO_GANG UINT32_MAX
 
 /* What a pass that could not start anything has seen: until it changes none can. */
 struct blocked {
@@ -127,6 +129,7 @@ struct seat {
 struct tenant {
     const struct tenant_plan *plan;
     uint32_t claimant;
+    uint32_t collecting;          /* the gang that collects its GPUs, or NO_GANG */
     struct seat seats[POOLS_MAX]; /* by pool number */
 };
 

@@ -78,9 +78,11 @@ Test(tenants, order_and_backfill)
     cr_assert_eq(p.queues[0].age_ns, 2 * SIM_HOUR);
     cr_assert_eq(p.queues[0].backfill, BACKFILL_BEST_EFFORT);
     cr_assert_eq(p.queues[0].backfill_depth, 7);
+    cr_assert_eq(p.queues[0].reserve_gpus, 0);
     scenario_free(s);
-    p = plan_with("order: shortest\n    backfill: conservative", "shared:", &s);
+    p = plan_with("order: shortest\n    backfill: conservative\n    reserve: 24GPU", "shared:", &s);
     cr_assert_eq(p.queues[0].order, ORDER_SHORTEST);
+    cr_assert_eq(p.queues[0].reserve_gpus, 24);
     cr_assert_eq(p.queues[0].backfill, BACKFILL_CONSERVATIVE);
     scenario_free(s);
 }
