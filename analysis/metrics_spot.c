@@ -6,10 +6,13 @@
  *
  *   break-even price = firm price x spot efficiency / firm efficiency
  *
- * Closed form (models/closed/renewal.h): a gang of the size that used most GPU time saves at the
- * interval and restarts as planned; its nodes are lost one by one at the rate of notices, shocks
- * and failures. A save that fits into the notice leaves the restart alone to be lost. Waiting for
- * other nodes costs nothing: no GPU is held. None where losses or failures are recorded, where
+ * Closed form (models/closed/renewal.h, spot.h): a gang of the size that used most GPU time saves
+ * at the interval, at most the work it has, and restarts as planned; its nodes are lost one by one
+ * at the rate of notices, shocks and failures. A gang does not work in the notice but holds and
+ * pays its GPUs for it: the notice is part of what an interruption costs. A save that fits into the
+ * notice ends it, and leaves the restart alone to be lost. Waiting for other nodes costs nothing:
+ * no GPU is held. Firm efficiency is that of the queue that used most of the firm pool, else of the
+ * same queue there. None where losses or failures are recorded, where
  * saves go on beside the work, grow apart or are copied to host memory, and where an evicted gang
  * is suspended or cancelled.
  *
@@ -23,6 +26,9 @@
 #include <math.h>
 
 static const double never_s = 1e13; /* a mean time between failures where nothing fails */
+
+/* Below it a gang as good as never comes to its next save, and no figure says anything. */
+#define LEAST_EFFICIENCY 1e-6
 
 /* The queues' owners. */
 static uint32_t first_owner(const struct digest *d)
@@ -73,19 +79,24 @@ static const struct queue_plan *main_queue(const struct digest *d, uint32_t pool
     return best;
 }
 
-/* GPUs of a gang, averaged over the GPU time of work kept; NaN: no job did any. */
-static double gang_gpus(const struct digest *d, uint32_t queue)
+/* Averages over the GPU time of work kept; NaN: no job did any. */
+struct usual_gang {
+    double gpus, work_s;
+};
+
+static struct usual_gang usual_gang(const struct digest *d, uint32_t queue)
 {
-    double sum = 0, weight = 0;
+    double gpus = 0, work_s = 0, weight = 0;
     for (size_t i = 0; i < d->results->n_jobs; i++) {
         const struct job_row *job = &d->results->jobs[i];
         if (job->queue != queue)
             continue;
         double gpu_s = sim_time_to_s(job->done_ns) * job->gpus;
-        sum += gpu_s * job->gpus;
+        gpus += gpu_s * job->gpus;
+        work_s += gpu_s * sim_time_to_s(job->work_ns);
         weight += gpu_s;
     }
-    return weight > 0 ? sum / weight : NAN;
+    return (struct usual_gang){weight > 0 ? gpus / weight : NAN, work_s / weight};
 }
 
 static double failure_rate(const struct supply_plan *s)
@@ -116,17 +127,51 @@ static bool plain(const struct checkpoint_plan *c, const struct preemption_plan 
     return p->mode == PREEMPTION_REQUEUE && !copies && c->write_ns == 0 && !(c->growth > 1);
 }
 
+/* Held between the notice and the gang's end; a queue's own grace can be shorter than the notice.
+ */
+static double paid_notice_s(const struct fleet_plan *p, const struct queue_plan *q)
+{
+    simtime_ns notice = p->supply.spot.notice_ns;
+    if (q->preemption.own_grace && q->preemption.grace_ns < notice)
+        notice = q->preemption.grace_ns;
+    return sim_time_to_s(notice);
+}
+
+/* What a gang of these saves, restarts and losses makes of its time. */
+static double efficiency_of(const struct fleet_plan *p, const struct queue_plan *q,
+                            const struct checkpoint_plan *c, struct renewal r, double tau_s,
+                            double work_s)
+{
+    double notice_s = paid_notice_s(p, q), last_save_s = c->final_save ? r.save_s : 0;
+    double saves_s = r.save_s;
+    if (tau_s >= work_s) {
+        tau_s = work_s;
+        saves_s = last_save_s;
+    }
+    bool spot = p->supply.kind == SUPPLY_SPOT;
+    double save_s = sim_time_to_s(c->notice_save_ns);
+    if (spot && c->save_on_notice && save_s <= notice_s)
+        return renewal_notice_efficiency(&r, save_s) * tau_s / (tau_s + saves_s);
+    double failures = failure_rate(&p->supply) * node_mtbf_s(&p->supply); /* of all losses */
+    if (spot)
+        r.down_s += notice_s * fmax(0, 1 - failures);
+    r.save_s = saves_s;
+    double eff = renewal_efficiency(&r, tau_s);
+    return eff > LEAST_EFFICIENCY ? eff : NAN;
+}
+
 static double closed_efficiency(const struct digest *d, uint32_t pool, uint32_t queue)
 {
     const struct fleet_plan *p = &d->plan->pools[pool];
     const struct queue_plan *q = &d->plan->queues[queue];
-    double gpus = gang_gpus(d, queue), mtbf_s = node_mtbf_s(&p->supply);
-    if (isnan(gpus) || isnan(mtbf_s))
+    const struct usual_gang gang = usual_gang(d, queue);
+    double mtbf_s = node_mtbf_s(&p->supply);
+    if (isnan(gang.gpus) || isnan(mtbf_s))
         return NAN;
-    double nodes = fmax(1, ceil(gpus / p->groups[0].gpus_per_node - 1e-9));
+    double nodes = fmax(1, ceil(gang.gpus / p->groups[0].gpus_per_node - 1e-9));
     const struct checkpoint_plan c = checkpoint_plan_of(&q->checkpoint, (uint32_t)nodes);
-    simtime_ns interval_ns = checkpoint_interval(&c, (uint32_t)fmax(1, round(gpus)));
-    if (interval_ns == SIM_NEVER || !plain(&c, &q->preemption))
+    simtime_ns interval_ns = checkpoint_interval(&c, (uint32_t)fmax(1, round(gang.gpus)));
+    if (!plain(&c, &q->preemption))
         return NAN;
     struct renewal r = {
         .mtbf_s = mtbf_s / nodes,
@@ -135,13 +180,7 @@ static double closed_efficiency(const struct digest *d, uint32_t pool, uint32_t 
                      nodes * sim_time_to_s(q->restart_per_node_ns),
         .down_s = dist_mean_s(&q->detection) * failure_rate(&p->supply) * mtbf_s,
     };
-    double tau_s = sim_time_to_s(interval_ns);
-    bool on_notice = p->supply.kind == SUPPLY_SPOT && c.save_on_notice &&
-                     c.notice_save_ns <= p->supply.spot.notice_ns;
-    if (!on_notice)
-        return renewal_efficiency(&r, tau_s);
-    double notice_s = sim_time_to_s(c.notice_save_ns);
-    return renewal_notice_efficiency(&r, notice_s) * tau_s / (tau_s + r.save_s);
+    return efficiency_of(p, q, &c, r, sim_time_to_s(interval_ns), gang.work_s);
 }
 
 struct worth {
@@ -158,6 +197,7 @@ static bool worth_of(const struct digest *d, uint32_t pool, struct worth *w)
     w->price = pool_mean_price(d, pool);
     w->firm_price = pool_mean_price(d, firm);
     w->eff = closed_efficiency(d, pool, queue);
+    main_queue(d, firm, &queue);
     w->firm_eff = closed_efficiency(d, firm, queue);
     double useful_h = capacity_hours(held_ns(d, pool, STATES_USEFUL));
     w->simulated =

@@ -398,6 +398,7 @@ Test(statement, what_spot_is_worth)
     p.pools = mix;
     p.queues = &saving;
     jobs[0].done_ns = SIM_HOUR;
+    jobs[0].work_ns = 10 * SIM_HOUR;
     setup_with(&p);
     const struct renewal r = {4 * 3600, 10, 120, 0};
     double eff = renewal_efficiency(&r, 1800) * 1810 / 1800;
@@ -416,6 +417,21 @@ Test(statement, what_spot_is_worth)
     cr_expect(strstr(text_get(&t), "a discount of 66.7%; it pays from ") != NULL);
     cr_expect(strstr(text_get(&t), "saves 55.6% as simulated, ") != NULL);
     text_free(&t);
+    teardown();
+    mix[SPOT].supply.spot.notice_ns = 2 * SIM_MIN; /* held and paid for without work */
+    memset(ledgers, 0, sizeof ledgers);
+    memset(ledger, 0, sizeof ledger);
+    setup_with(&p);
+    eff *= 4 * 3600 / (4 * 3600 + 120.0);
+    cr_expect(epsilon_eq(dbl, value("spot_break_even_price_usd", SPOT, 0), 3 * eff, 1e-6));
+    saving.checkpoint.interval_ns = SIM_DAY; /* more than the work: one piece, nothing saved */
+    teardown();
+    memset(ledgers, 0, sizeof ledgers);
+    memset(ledger, 0, sizeof ledger);
+    setup_with(&p);
+    const struct renewal unsaved = {4 * 3600, 0, 120, 120};
+    eff = renewal_efficiency(&unsaved, 36000);
+    cr_expect(epsilon_eq(dbl, value("spot_break_even_price_usd", SPOT, 0), 3 * eff, 1e-6));
     teardown();
     static const char any; /* never looked into: no rate to put into the closed form */
     mix[SPOT].supply.spot.trace = (const void *)&any;

@@ -346,6 +346,26 @@ Test(closed_fleet, spot_worked)
     }
 }
 
+/* A notice that is paid for counts as waiting does; the plain form is the one without. On demand
+ * and saves on notice are as they were. */
+Test(closed_fleet, spot_pays_for_its_notice)
+{
+    struct spot_terms t = {4, 1.6, 14400, 2592000, 30, 180, 0, 120, 0, 1};
+    const struct spot_worth plain = spot_worth(&t);
+    t.paid_notice_s = 120;
+    const struct spot_worth paid = spot_worth(&t);
+    t.paid_notice_s = 0;
+    t.down_s = 120;
+    const struct spot_worth waits = spot_worth(&t);
+    near(paid.eff, waits.eff, 1e-15, "as waiting");
+    near(paid.eff / plain.eff, 14400.0 / 14520, 1e-14, "M / (M + P)");
+    cr_assert_eq(paid.od_eff, plain.od_eff);
+    cr_assert_eq(paid.notice_eff, plain.notice_eff);
+    cr_assert_eq(paid.interval_s, plain.interval_s);
+    cr_assert(paid.saving_frac < plain.saving_frac);
+    cr_assert(paid.breakeven_mtbf_s > plain.breakeven_mtbf_s);
+}
+
 Test(closed_fleet, mix_worked)
 {
     const char *ws = "fleet-mix";

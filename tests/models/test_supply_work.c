@@ -246,6 +246,27 @@ Test(supply_work, spot_with_saves_on_notice)
     cr_expect_lt(fabs(eff / exact - 1), 0.002, "%.5f, exactly %.5f", eff, exact);
 }
 
+/* Periodic saves and a notice in which the gang does not work any more: it is paid for and lost. */
+Test(supply_work, spot_with_a_paid_notice)
+{
+    struct spot_terms t = worksheet;
+    t.paid_notice_s = 120;
+    const struct spot_worth w = spot_worth(&t);
+    const struct lone c = {
+        .nodes = 1,
+        .horizon_s = 1e4 * 14400,
+        .load_s = 180,
+        .stall_s = 30,
+        .interval_s = w.interval_s,
+        .supply = {.kind = SUPPLY_SPOT,
+                   .spot = {.life_s = 14400, .notice_ns = 120 * SIM_S, .absence = fixed(120)}}};
+    uint64_t n;
+    double eff = efficiency(&c, 4, &n);
+    cr_expect_gt(n, 9500);
+    cr_expect_lt(fabs(eff / w.eff - 1), 0.003, "%.5f, exactly %.5f", eff, w.eff);
+    cr_expect_gt(fabs(eff / spot_worth(&worksheet).eff - 1), 0.006, "the notice shows");
+}
+
 /* training-goodput: gangs of 16, 64 and 256 nodes, detection and replacement 300 s: here the repair
  * of the node, in which other nodes may fail too. */
 Test(supply_work, goodput_against_gang_size)

@@ -225,7 +225,7 @@ Test(ready_figures, a_gang_of_16k_works_as_long_as_its_saves_let_it)
  * at most 4 h of 8 days, 2 points. */
 Test(ready_figures, spot_costs_by_how_often_gangs_save)
 {
-    struct spot_terms t = {4, 1.6, 14400, 2592000, 30, 180, 120, 120, 1};
+    struct spot_terms t = {4, 1.6, 14400, 2592000, 30, 180, 0, 120, 120, 1};
     struct spot_worth w = spot_worth(&t);
     const struct {
         const char *design;
