@@ -61,7 +61,7 @@ struct looks {
 static bool next(struct walk *w, struct looks *left, uint32_t *g)
 {
     while (w->n > 0) {
-        bool backlog = w->heap[0] == w->t->n_tenants;
+        bool backlog = w->heap[0].lane == w->t->n_tenants;
         if (*(backlog ? &left->backlog : &left->jobs) == 0)
             walk_bar(w); /* before it would draw one; another lane may still have its look */
         else if (!walk_top(w, g))

@@ -23,7 +23,7 @@
  * After a pass each class of waiting gangs has its reason (why.h). */
 #include "models/training/queue_internal.h"
 
-#include <assert.h>
+#include <float.h>
 #include <math.h>
 
 /* Shares that differ relatively by less are equal: they are sums and quotients of doubles. */
@@ -41,34 +41,28 @@ static const struct waiting_item *head(struct training *t, uint32_t lane)
     return waiting_at(&t->lanes[lane].list, &t->lanes[lane].at);
 }
 
-static bool less(struct training *t, uint32_t a, uint32_t b)
+static bool less(const struct turn *a, const struct turn *b)
 {
-    if (is_backlog(t, a) || is_backlog(t, b))
-        return is_backlog(t, b) && !is_backlog(t, a);
-    if (t->plan->order == ORDER_FAIR_SHARE) {
-        double share_a = t->lanes[a].share, share_b = t->lanes[b].share;
-        if (fabs(share_a - share_b) > ROUNDING * (share_a + share_b))
-            return share_a < share_b;
-    }
-    const struct waiting_item *x = head(t, a), *y = head(t, b);
-    return x->rank != y->rank ? x->rank < y->rank : x->number < y->number;
+    if (fabs(a->share - b->share) > ROUNDING * (a->share + b->share))
+        return a->share < b->share;
+    return a->rank != b->rank ? a->rank < b->rank : a->number < b->number;
 }
 
 static void sift_down(struct walk *w, uint32_t i)
 {
-    uint32_t lane = w->heap[i];
+    const struct turn turn = w->heap[i];
     for (;;) {
         uint32_t child = 2 * i + 1;
         if (child >= w->n)
             break;
-        if (child + 1 < w->n && less(w->t, w->heap[child + 1], w->heap[child]))
+        if (child + 1 < w->n && less(&w->heap[child + 1], &w->heap[child]))
             child++;
-        if (!less(w->t, w->heap[child], lane))
+        if (!less(&w->heap[child], &turn))
             break;
         w->heap[i] = w->heap[child];
         i = child;
     }
-    w->heap[i] = lane;
+    w->heap[i] = turn;
 }
 
 void walk_bar(struct walk *w)
@@ -78,13 +72,16 @@ void walk_bar(struct walk *w)
         sift_down(w, 0);
 }
 
-/* Puts lanes with shares as they are now into their order. */
+/* What fair share goes by: the backlog comes behind everybody. */
+static double share_of(struct training *t, uint32_t lane, simtime_ns now)
+{
+    if (is_backlog(t, lane))
+        return DBL_MAX;
+    return t->plan->order == ORDER_FAIR_SHARE ? shares_of(&t->shares, lane, now) : 0;
+}
+
 static void arrange(struct walk *w)
 {
-    struct training *t = w->t;
-    for (uint32_t i = 0; i < w->n && t->plan->order == ORDER_FAIR_SHARE; i++)
-        if (!is_backlog(t, w->heap[i]))
-            t->lanes[w->heap[i]].share = shares_of(&t->shares, w->heap[i], w->now);
     for (uint32_t i = w->n / 2; i-- > 0;)
         sift_down(w, i);
 }
@@ -95,9 +92,11 @@ static void walk_begin(struct walk *w, struct training *t, simtime_ns now)
     for (uint32_t i = 0; i <= t->n_tenants; i++) {
         struct lane *lane = &t->lanes[i];
         lane->at = (struct waiting_place){0, 0};
-        if (lane->list.n == 0 && !(is_backlog(t, i) && t->backlog.active))
-            continue;
-        w->heap[w->n++] = i;
+        const struct waiting_item *item = head(t, i);
+        if (item)
+            w->heap[w->n++] = (struct turn){share_of(t, i, now), item->rank, item->number, i};
+        else if (is_backlog(t, i) && t->backlog.active)
+            w->heap[w->n++] = (struct turn){DBL_MAX, 0, 0, i};
     }
     arrange(w);
 }
@@ -106,7 +105,7 @@ bool walk_top(struct walk *w, uint32_t *g)
 {
     struct training *t = w->t;
     while (w->n > 0 && t->error == HR_OK) {
-        uint32_t lane = w->heap[0];
+        uint32_t lane = w->heap[0].lane;
         const struct waiting_item *item = head(t, lane);
         if (!item && is_backlog(t, lane) && intake_draw(t, w->now))
             item = head(t, lane);
@@ -119,19 +118,23 @@ bool walk_top(struct walk *w, uint32_t *g)
     return false;
 }
 
-/* The top lane's place or share has changed. */
+/* The top lane's place has changed. */
 static void settle(struct walk *w)
 {
-    uint32_t lane = w->heap[0];
-    if (!head(w->t, lane) && !is_backlog(w->t, lane))
-        walk_bar(w);
-    else
+    struct turn *top = &w->heap[0];
+    const struct waiting_item *item = head(w->t, top->lane);
+    if (item) {
+        top->rank = item->rank;
+        top->number = item->number;
         sift_down(w, 0);
+    } else if (!is_backlog(w->t, top->lane)) {
+        walk_bar(w);
+    }
 }
 
 void walk_skip(struct walk *w)
 {
-    w->t->lanes[w->heap[0]].at.item++;
+    w->t->lanes[w->heap[0].lane].at.item++;
     settle(w);
 }
 
@@ -140,7 +143,7 @@ void walk_skip(struct walk *w)
 static void take_out(struct walk *w, uint32_t g)
 {
     struct training *t = w->t;
-    struct lane *lane = &t->lanes[w->heap[0]];
+    struct lane *lane = &t->lanes[w->heap[0].lane];
     struct gang *gang = &t->gangs.items[g];
     waiting_remove(&lane->list, &lane->at);
     why_end(&t->why, gang->class, w->now, gang->blocked_at, gang->row.blocked_ns);
@@ -150,11 +153,16 @@ static void take_out(struct walk *w, uint32_t g)
 /* The top lane goes on behind a gang that has been taken out. */
 static void follow(struct walk *w)
 {
-    struct training *t = w->t;
-    uint32_t lane = w->heap[0];
-    if (t->plan->order == ORDER_FAIR_SHARE && !is_backlog(t, lane))
-        t->lanes[lane].share = shares_of(&t->shares, lane, w->now);
+    w->heap[0].share = share_of(w->t, w->heap[0].lane, w->now);
     settle(w);
+}
+
+/* Shares have changed, and not the top lane's alone. */
+static void share_again(struct walk *w)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        w->heap[i].share = share_of(w->t, w->heap[i].lane, w->now);
+    arrange(w);
 }
 
 enum grant pass_acquire(struct walk *w, uint32_t g, uint32_t pool)
@@ -200,7 +208,7 @@ static bool reclaim(struct walk *w, uint32_t g, uint32_t pool)
     }
     assemble(w, g, BLOCK_PREEMPTION);
     if (t->plan->order == ORDER_FAIR_SHARE)
-        arrange(w); /* victims may have been other tenants' of the queue */
+        share_again(w); /* victims may have been other tenants' of the queue */
     return true;
 }
 
@@ -282,69 +290,85 @@ static enum attempt try_start(struct walk *w, uint32_t g, uint32_t *pool)
 
 /* ---- why the others wait ---- */
 
-/* A pool as a tenant finds it: the classes of a tenant stand together. */
-struct outlook {
-    const struct fleet *f;
-    uint32_t claimant;
-    uint64_t free, coming, out;
-};
-
-static struct outlook outlook(const struct training *t, const struct tenant *tenant,
-                              uint32_t choice)
+/* What a pool has for a size. */
+static enum block_reason room(const struct fleet *f, const struct shape *shape)
 {
-    const struct fleet *f = t->pools[tenant->plan->pools[choice].pool].fleet;
-    return (struct outlook){
-        .f = f,
-        .claimant = tenant->claimant,
-        .free = fleet_free_gpus(f),
-        .coming = fleet_coming_gpus(f),
-        .out = fleet_out_gpus(f),
-    };
-}
-
-static enum block_reason reason_in(const struct outlook *o, const struct shape *shape)
-{
-    if (shape->gpus > o->free) { /* a full pool keeps it waiting, whatever its tenant may hold */
-        if (shape->gpus <= o->free + o->coming)
-            return BLOCK_PREEMPTION;
-        return shape->gpus <= o->free + o->coming + o->out ? BLOCK_SUPPLY : BLOCK_COUNT;
+    uint64_t there = fleet_free_gpus(f);
+    if (shape->gpus <= there) {
+        enum grant fit = fleet_fit(f, shape);
+        return fit == GRANT_OK ? BLOCK_ORDER : fit == GRANT_TOPOLOGY ? BLOCK_TOPOLOGY : BLOCK_SHAPE;
     }
-    if (shape->gpus > fleet_headroom(o->f, o->claimant) ||
-        shape->gpus > fleet_lent(o->f, o->claimant))
-        return BLOCK_QUOTA;
-    enum grant fit = fleet_fit(o->f, shape);
-    return fit == GRANT_OK ? BLOCK_ORDER : fit == GRANT_TOPOLOGY ? BLOCK_TOPOLOGY : BLOCK_SHAPE;
+    there += fleet_coming_gpus(f);
+    if (shape->gpus <= there)
+        return BLOCK_PREEMPTION;
+    return shape->gpus <= there + fleet_out_gpus(f) ? BLOCK_SUPPLY : BLOCK_COUNT;
 }
 
-/* The reason in the first pool where it is not quota. */
-static enum block_reason reason_of(const struct training *t, const struct why_class *c,
-                                   const struct outlook *preferred)
+/* Whether it has changed for a size that somebody waits with. */
+static bool look_for_room(struct training *t)
+{
+    bool changed = false;
+    for (size_t i = 0; i < t->why.n_sizes; i++) {
+        struct why_size *s = &t->why.sizes[i];
+        const struct shape shape = {s->gpus, t->plan->placement};
+        for (size_t p = 0; p < t->n_pools && s->n > 0; p++) {
+            enum block_reason now = room(t->pools[p].fleet, &shape);
+            changed = changed || now != s->room[p];
+            s->room[p] = now;
+        }
+    }
+    return changed;
+}
+
+/* GPUs that quota lets a tenant take of a pool; UINT64_MAX: all that are free. */
+static uint64_t allowed(const struct fleet *f, uint32_t claimant)
+{
+    uint64_t headroom = fleet_headroom(f, claimant), lent = fleet_lent(f, claimant);
+    uint64_t least = headroom < lent ? headroom : lent;
+    return least < fleet_free_gpus(f) ? least : UINT64_MAX;
+}
+
+/* Whether it has changed for a tenant in one of its pools. */
+static bool look_at_quota(const struct training *t, struct tenant *tenant)
+{
+    bool changed = false;
+    for (uint32_t i = 0; i < tenant->plan->n_pools; i++) {
+        uint64_t now = allowed(t->pools[tenant->plan->pools[i].pool].fleet, tenant->claimant);
+        changed = changed || now != tenant->allowed[i];
+        tenant->allowed[i] = now;
+    }
+    return changed;
+}
+
+/* The reason in the first pool where it is not quota. A full pool keeps a gang waiting whatever its
+ * tenant may hold. */
+static enum block_reason reason_of(const struct training *t, const struct why_class *c)
 {
     const struct tenant *tenant = &t->tenants[c->tenant];
-    const struct shape shape = {c->gpus, t->plan->placement};
-    enum block_reason reason = reason_in(preferred, &shape);
-    for (uint32_t i = 1; i < tenant->plan->n_pools && reason == BLOCK_QUOTA; i++) {
-        struct outlook o = outlook(t, tenant, i);
-        reason = reason_in(&o, &shape);
+    for (uint32_t i = 0; i < tenant->plan->n_pools; i++) {
+        enum block_reason reason = t->why.sizes[c->size].room[tenant->plan->pools[i].pool];
+        bool enough = reason == BLOCK_ORDER || reason == BLOCK_SHAPE || reason == BLOCK_TOPOLOGY;
+        if (!enough || c->gpus <= tenant->allowed[i])
+            return reason;
     }
-    return reason;
+    return BLOCK_QUOTA;
 }
 
+/* Only where what the reasons follow from has changed. */
 static void say_why(struct training *t, simtime_ns now)
 {
-    struct outlook preferred = {0};
-    uint32_t tenant = UINT32_MAX;
-    for (size_t i = 0; i < t->why.n; i++) {
-        struct why_class *c = &t->why.items[t->why.order[i]];
-        if (c->n == 0)
+    bool all = look_for_room(t) || t->why.fresh;
+    t->why.fresh = false;
+    for (uint32_t i = 0; i < t->n_tenants; i++) {
+        if (!look_at_quota(t, &t->tenants[i]) && !all)
             continue;
-        if (c->tenant != tenant) {
-            tenant = c->tenant;
-            preferred = outlook(t, &t->tenants[tenant], 0);
+        for (size_t k = why_first(&t->why, i); k < t->why.n; k++) {
+            struct why_class *c = &t->why.items[t->why.order[k]];
+            if (c->tenant != i)
+                break;
+            if (c->n > 0 && reason_of(t, c) != c->reason)
+                why_set(c, reason_of(t, c), now);
         }
-        enum block_reason reason = reason_of(t, c, &preferred);
-        if (reason != c->reason)
-            why_set(c, reason, now);
     }
 }
 

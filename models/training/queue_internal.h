@@ -109,13 +109,19 @@ struct blocked {
 struct lane {
     struct waiting list;
     struct waiting_place at;
-    double share; /* fair share: of the tenant, in this pass */
+};
+
+/* When it is a lane's turn: the least goes first, by share (fair share), rank, number. */
+struct turn {
+    double share;
+    uint64_t rank, number; /* of the lane's head */
+    uint32_t lane;
 };
 
 /* A pass on its way through the lanes: the heap has the lane with the next gang on top. */
 struct walk {
     struct training *t;
-    uint32_t *heap; /* the training's */
+    struct turn *heap; /* the training's */
     uint32_t n;
     simtime_ns now;
 };
@@ -131,6 +137,7 @@ struct tenant {
     uint32_t claimant;
     uint32_t collecting;          /* the gang that collects its GPUs, or NO_GANG */
     struct seat seats[POOLS_MAX]; /* by pool number */
+    uint64_t allowed[POOLS_MAX];  /* after the last pass, by quota: pass.c */
 };
 
 struct training {
@@ -160,7 +167,7 @@ struct training {
     timer_id *users;            /* owned; the end of each user's gap */
     uint64_t n_jobs, n_backlog; /* numbers given so far */
     struct lane *lanes;         /* owned; of each tenant, then of the backlog */
-    uint32_t *heap;             /* owned; scratch of a walk */
+    struct turn *heap;          /* owned; scratch of a walk */
     struct why_table why;
     struct shares shares;
     struct expected_ends ends[POOLS_MAX];

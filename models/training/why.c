@@ -15,6 +15,7 @@ void why_fini(struct why_table *w)
 {
     free(w->items);
     free(w->order);
+    free(w->sizes);
     *w = (struct why_table){0};
 }
 
@@ -29,7 +30,10 @@ static bool grow(struct why_table *w)
     uint32_t *order = realloc(w->order, capacity * sizeof *order);
     if (order)
         w->order = order;
-    if (!items || !order)
+    struct why_size *sizes = realloc(w->sizes, capacity * sizeof *sizes);
+    if (sizes)
+        w->sizes = sizes;
+    if (!items || !order || !sizes)
         return false;
     w->capacity = capacity;
     return true;
@@ -63,6 +67,17 @@ size_t why_first(const struct why_table *w, uint32_t tenant)
     return lower_bound(w, tenant, 0, 0);
 }
 
+/* The number of a size; there is room for one more. */
+static uint32_t size_of(struct why_table *w, uint32_t gpus)
+{
+    uint32_t i = 0;
+    while (i < w->n_sizes && w->sizes[i].gpus != gpus)
+        i++;
+    if (i == w->n_sizes)
+        w->sizes[w->n_sizes++] = (struct why_size){.gpus = gpus};
+    return i;
+}
+
 uint32_t why_class_of(struct why_table *w, uint32_t tenant, uint32_t share, uint32_t gpus)
 {
     size_t low = lower_bound(w, tenant, share, gpus);
@@ -73,7 +88,8 @@ uint32_t why_class_of(struct why_table *w, uint32_t tenant, uint32_t share, uint
     uint32_t number = (uint32_t)w->n++;
     memmove(&w->order[low + 1], &w->order[low], (number - low) * sizeof *w->order);
     w->order[low] = number;
-    w->items[number] = (struct why_class){.tenant = tenant, .share = share, .gpus = gpus};
+    w->items[number] = (struct why_class){
+        .tenant = tenant, .share = share, .gpus = gpus, .size = size_of(w, gpus)};
     return number;
 }
 
@@ -89,7 +105,9 @@ void why_begin(struct why_table *w, uint32_t class, simtime_ns now, simtime_ns a
 {
     struct why_class *c = &w->items[class];
     why_set(c, c->reason, now);
+    w->fresh = w->fresh || c->n == 0;
     c->n++;
+    w->sizes[c->size].n++;
     memcpy(at, c->total_ns, sizeof c->total_ns);
 }
 
@@ -99,6 +117,7 @@ void why_end(struct why_table *w, uint32_t class, simtime_ns now, const simtime_
     struct why_class *c = &w->items[class];
     why_set(c, c->reason, now);
     c->n--;
+    w->sizes[c->size].n--;
     for (int b = 0; b < BLOCKS; b++)
         blocked[b] += c->total_ns[b] - at[b];
 }

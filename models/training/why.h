@@ -8,7 +8,7 @@
 #ifndef HEADROOM_MODELS_TRAINING_WHY_H
 #define HEADROOM_MODELS_TRAINING_WHY_H
 
-#include "sim/time.h"
+#include "models/capacity/fleet.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,9 +30,17 @@ enum block_reason { BLOCK_LIST(BLOCK_ENUM) BLOCKS };
 extern const char *const block_names[BLOCKS];
 extern const char *const block_docs[BLOCKS];
 
+/* Sizes are fewer still. What a pool has for a size it has for every tenant, its quota aside. */
+struct why_size {
+    uint32_t gpus;
+    uint64_t n;                        /* gangs that wait, of all classes of this size */
+    enum block_reason room[POOLS_MAX]; /* as the last pass has left it */
+};
+
 struct why_class {
     uint32_t tenant, share, gpus;
-    uint64_t n; /* gangs that wait; the class stays when it falls to zero */
+    uint32_t size; /* number of its size */
+    uint64_t n;    /* gangs that wait; the class stays when it falls to zero */
     enum block_reason reason;
     simtime_ns since_ns; /* the reason holds since */
     simtime_ns total_ns[BLOCKS];
@@ -42,6 +50,9 @@ struct why_table {
     struct why_class *items; /* owned; by class number */
     uint32_t *order;         /* owned; class numbers sorted by (tenant, share, gpus) */
     size_t n, capacity;
+    struct why_size *sizes; /* owned; room for as many as classes */
+    size_t n_sizes;
+    bool fresh; /* a class has its first gang, and no reason yet: whoever gives it one clears it */
 };
 
 void why_fini(struct why_table *w); /* accepts a zeroed struct */
