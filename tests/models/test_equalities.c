@@ -1,19 +1,14 @@
-/* Orders and equalities that hold for any fleet, over 1,000 random cases each with HEADROOM_LONG=1
- * and some 200 by default: more notice never loses more work of one preemption; the order of
- * tenants decides nothing; more GPUs never delay a start (first come first served, one-node
- * shapes). */
+/* Orders and equalities that hold for any fleet, over 1,000 random cases each: more notice never
+ * loses more work of one preemption; the order of tenants decides nothing; more GPUs never delay a
+ * start (first come first served, one-node shapes); ten times all times gives ten times all
+ * results. */
 #include "brute_engine.h"
 #include "draw.h"
 #include "queue_kit.h"
 
 #include <criterion/criterion.h>
-#include <stdlib.h>
 
-static int cases(void)
-{
-    const char *text = getenv("HEADROOM_LONG");
-    return text && text[0] == '1' ? 1000 : 200;
-}
+enum { CASES = 1000 };
 
 static uint32_t pick(uint64_t *state, uint32_t low, uint32_t high)
 {
@@ -54,7 +49,7 @@ Test(equalities, more_notice_never_loses_more)
 {
     uint64_t state = 41;
     int fewer = 0;
-    for (int i = 0; i < cases(); i++) {
+    for (int i = 0; i < CASES; i++) {
         struct job job = {.work_ns = seconds(&state, 500, 2000),
                           .limit_ns = JOB_UNSET,
                           .checkpoint_ns = JOB_UNSET,
@@ -81,7 +76,7 @@ Test(equalities, more_notice_never_loses_more)
         }
         fewer += before < first;
     }
-    cr_assert_gt(fewer, cases() / 2); /* notice did help */
+    cr_assert_gt(fewer, CASES / 2); /* notice did help */
 }
 
 /* ---- order of tenants ---- */
@@ -131,7 +126,7 @@ Test(equalities, order_of_tenants_decides_nothing)
     static struct brute_result given, turned;
     uint64_t state = 42;
     uint32_t preemptions = 0;
-    for (int i = 0; i < cases(); i++) {
+    for (int i = 0; i < CASES; i++) {
         struct brute_case a, b;
         draw_case(&state, &a);
         b = a;
@@ -151,7 +146,7 @@ Test(equalities, order_of_tenants_decides_nothing)
             preemptions += x->preemptions;
         }
     }
-    cr_assert_gt(preemptions, (uint32_t)cases() / 5);
+    cr_assert_gt(preemptions, (uint32_t)CASES / 5);
 }
 
 /* ---- more GPUs ---- */
@@ -161,7 +156,7 @@ Test(equalities, more_gpus_never_delay_a_start)
     static struct brute_result few, more;
     uint64_t state = 43;
     int sooner = 0;
-    for (int i = 0; i < cases(); i++) {
+    for (int i = 0; i < CASES; i++) {
         struct brute_case a, b;
         draw_case(&state, &a);
         a.backfill = BACKFILL_NONE;
@@ -182,5 +177,48 @@ Test(equalities, more_gpus_never_delay_a_start)
             sooner += more.fates[j].first_start_ns < few.fates[j].first_start_ns;
         }
     }
-    cr_assert_gt(sooner, cases());
+    cr_assert_gt(sooner, CASES);
+}
+
+/* ---- other units of time ---- */
+
+static void stretch(struct brute_case *c)
+{
+    simtime_ns *const times[] = {&c->grace_ns, &c->teardown_ns,    &c->scrub_ns, &c->interval_ns,
+                                 &c->stall_ns, &c->notice_save_ns, &c->load_ns,  &c->end_ns};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        *times[i] *= 10;
+    for (uint32_t j = 0; j < BRUTE_JOBS; j++) {
+        c->jobs[j].submit_ns *= 10;
+        c->jobs[j].work_ns *= 10;
+    }
+}
+
+static bool ten_times(simtime_ns a, simtime_ns b)
+{
+    return a == SIM_NEVER ? b == SIM_NEVER : b == 10 * a;
+}
+
+Test(equalities, results_scale_with_all_times)
+{
+    static struct brute_result given, stretched;
+    uint64_t state = 44;
+    uint32_t preemptions = 0;
+    for (int i = 0; i < CASES; i++) {
+        struct brute_case a, b;
+        draw_case(&state, &a);
+        b = a;
+        stretch(&b);
+        brute_engine_run(&a, &given);
+        brute_engine_run(&b, &stretched);
+        for (uint32_t j = 0; j < BRUTE_JOBS; j++) {
+            const struct brute_fate *x = &given.fates[j], *y = &stretched.fates[j];
+            cr_assert(ten_times(x->first_start_ns, y->first_start_ns) &&
+                          ten_times(x->end_ns, y->end_ns) && ten_times(x->lost_ns, y->lost_ns) &&
+                          x->preemptions == y->preemptions && x->refused == y->refused,
+                      "case %d, job %u", i, j);
+            preemptions += x->preemptions;
+        }
+    }
+    cr_assert_gt(preemptions, CASES / 5);
 }
