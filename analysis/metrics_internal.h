@@ -133,7 +133,9 @@ enum queue_count {
     COUNT_REFUSED,
     COUNT_CENSORED,
     COUNT_WAITING,
-    COUNT_PREEMPTIONS
+    COUNT_PREEMPTIONS,
+    COUNT_CANCELLED,
+    COUNT_SWAPS
 };
 
 metric_fn queue_blocked, queue_blocked_gpus, queue_count, queue_hours, queue_goodput,
@@ -153,6 +155,9 @@ metric_fn tenant_count, tenant_wait_mean, tenant_wait_quantile, tenant_completio
 /* metrics_reclaim.c */
 metric_fn reclaim_count, reclaim_ready, reclaim_mean, reclaim_quantile, reclaim_stage_mean,
     reclaim_stage_frac, reclaim_binding, reclaim_detect, reclaim_evicted, reclaim_asked,
-    reclaim_over, reclaim_victims;
+    reclaim_over, reclaim_victims, reclaim_churn;
+
+/* arg of reclaim_churn */
+enum churn { CHURN_PER_RECLAIM, CHURN_MOVES, CHURN_SPARED };
 
 #endif

@@ -90,3 +90,18 @@ double reclaim_victims(const struct digest *d, struct metric_at at)
     (void)at;
     return (double)d->victims;
 }
+
+double reclaim_churn(const struct digest *d, struct metric_at at)
+{
+    uint64_t evictions = 0, reclaims = 0, moves = 0, spared = 0;
+    for (uint32_t p = 0; p < d->results->n_pools; p++) {
+        const struct fleet_churn *c = &d->results->pools[p].churn;
+        evictions += c->evictions;
+        reclaims += c->reclaims;
+        moves += c->moves;
+        spared += c->spared;
+    }
+    if (at.arg == CHURN_PER_RECLAIM)
+        return reclaims ? (double)evictions / (double)reclaims : NAN;
+    return (double)(at.arg == CHURN_MOVES ? moves : spared);
+}

@@ -19,6 +19,7 @@ double queue_count(const struct digest *d, struct metric_at at)
         [COUNT_JOBS_DONE] = t->done,      [COUNT_BACKLOG_DONE] = t->backlog_done,
         [COUNT_REFUSED] = t->refused,     [COUNT_CENSORED] = t->censored,
         [COUNT_WAITING] = t->waiting,     [COUNT_PREEMPTIONS] = t->preemptions,
+        [COUNT_CANCELLED] = t->cancelled, [COUNT_SWAPS] = t->swaps,
     };
     return (double)counts[at.arg];
 }

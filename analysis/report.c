@@ -247,6 +247,15 @@ static bool any_column(const struct summary *s, const char *metric, uint32_t ent
     return any;
 }
 
+/* Those that some design has any of. */
+static void print_seen(const struct report *r, struct block b, const struct figure *figures,
+                       size_t n, uint32_t entity)
+{
+    for (size_t i = 0; i < n; i++)
+        if (any_column(r->s, figures[i].metric, entity))
+            print_figures(r, b, &figures[i], 1, entity);
+}
+
 static double blocked_h(const struct summary *s, uint32_t column, uint32_t queue, uint32_t reason)
 {
     double h = summary_mean(s, "queue_blocked_h", column, queue, reason);
@@ -302,6 +311,10 @@ static void print_blocked(const struct report *r, struct block b, uint32_t queue
 static void print_queues(const struct report *r, struct block b)
 {
     static const struct figure refused = {"  refused: too large", "jobs_refused", 1, 0, ""};
+    static const struct figure rare[] = {
+        {"  cancelled", "jobs_cancelled", 1, NUMBER_FITTING, ""},
+        {"  node swaps", "node_swaps", 1, NUMBER_FITTING, ""},
+    };
     static const struct figure waits[] = {
         {"  wait p50", "wait_p50_s", 1.0 / 60, 1, " min"},
         {"  wait p90", "wait_p90_s", 1.0 / 60, 1, " min"},
@@ -315,6 +328,7 @@ static void print_queues(const struct report *r, struct block b)
         if (any_column(r->s, "jobs_refused", k))
             print_figures(r, b, &refused, 1, k);
         print_figures(r, b, waits, sizeof waits / sizeof waits[0], k);
+        print_seen(r, b, rare, sizeof rare / sizeof rare[0], k);
         print_blocked(r, b, k);
     }
 }
@@ -384,6 +398,10 @@ static void print_table(const struct report *r, struct block b)
         {"  p50", "reclaim_p50_s", 1, 0, " s"},
         {"  p99", "reclaim_p99_s", 1, 0, " s"},
     };
+    static const struct figure churn[] = {
+        {"  moved to other nodes", "reclaim_moves", 1, NUMBER_FITTING, ""},
+        {"  spared: just evicted", "reclaim_spared", 1, NUMBER_FITTING, ""},
+    };
     static const struct figure costs[] = {
         {"Training kept, GPU-hours", "training_gpu_h", 1, NUMBER_FITTING, ""},
         {"Training lost, GPU-hours", "lost_gpu_h", 1, NUMBER_FITTING, ""},
@@ -410,6 +428,7 @@ static void print_table(const struct report *r, struct block b)
         print_figures(r, b, reclaims, sizeof reclaims / sizeof reclaims[0], 0);
         print_row(r, b, "  binding stage", stage_cell, 0, NULL);
         print_row(r, b, "  GPUs evicted / asked", evicted_cell, 0, NULL);
+        print_seen(r, b, churn, sizeof churn / sizeof churn[0], 0);
     }
     print_figures(r, b, costs, sizeof costs / sizeof costs[0], 0);
 }

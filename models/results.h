@@ -31,6 +31,7 @@ struct pool_results {
     double mean_price_usd_per_gpu_h;
     uint32_t gpus;
     struct supply_totals supply;
+    struct fleet_churn churn; /* of the whole run */
     struct placeable_window *placeable; /* owned; [n_timeline] of the run */
 };
 

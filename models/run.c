@@ -235,6 +235,7 @@ static enum hr_err copy_pool(const struct pool *pool, const struct supply *suppl
     memcpy(to->placeable, windows, (n < out->n_timeline ? n : out->n_timeline) * sizeof *windows);
     to->mean_price_usd_per_gpu_h = supply_mean_price(supply);
     to->supply = *supply_totals(supply);
+    to->churn = *fleet_churn(pool->fleet);
     for (uint32_t owner = 0; owner < out->n_owners; owner++)
         for (unsigned s = 0; s < GPU_STATES; s++) {
             size_t a = results_account(owner, s);

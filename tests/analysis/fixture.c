@@ -260,6 +260,7 @@ static void train(struct run_results *r)
                                                 .started = 2,
                                                 .done = 1,
                                                 .preemptions = 1,
+                                                .swaps = 2,
                                                 .backlog_done = 1,
                                                 .censored = 1,
                                                 .waiting = 1};

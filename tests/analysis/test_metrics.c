@@ -1,6 +1,7 @@
 /* Every metric of the hand-made runs against figures worked out on paper (fixture.h). */
 #include "fixture.h"
 
+#include "analysis/metrics_internal.h"
 #include "analysis/summary.h"
 
 #include <criterion/criterion.h>
@@ -212,6 +213,8 @@ Test(metrics, queue, .init = setup, .fini = teardown)
         {"jobs_censored", 0, 0, 1},
         {"jobs_waiting", 0, 0, 1},
         {"preemptions", 0, 0, 1},
+        {"jobs_cancelled", 0, 0, 0},
+        {"node_swaps", 0, 0, 2},
         {"queue_training_gpu_h", 0, 0, 5.5},
         {"queue_lost_gpu_h", 0, 0, 0.5},
         {"queue_goodput", 0, 0, 5.5 / 7},
@@ -379,6 +382,20 @@ Test(metrics, columns_may_differ)
     cr_expect(eq(dbl, *summary_at(&s, g, 1, 0, 3, GPU_TRAINING), 5.5));
     results_fini(&run);
     summary_fini(&s);
+}
+
+Test(metrics, churn_is_of_all_pools)
+{
+    struct pool_results pools[2] = {
+        {.churn = {.reclaims = 2, .evictions = 4, .moves = 1, .spared = 3}},
+        {.churn = {.reclaims = 2, .evictions = 6, .moves = 2, .spared = 0}}};
+    struct run_results results = {.pools = pools, .n_pools = 2};
+    struct digest d = {.results = &results};
+    cr_expect(eq(dbl, reclaim_churn(&d, (struct metric_at){.arg = CHURN_PER_RECLAIM}), 2.5));
+    cr_expect(eq(dbl, reclaim_churn(&d, (struct metric_at){.arg = CHURN_MOVES}), 3));
+    cr_expect(eq(dbl, reclaim_churn(&d, (struct metric_at){.arg = CHURN_SPARED}), 3));
+    results.n_pools = 0;
+    cr_expect(isnan(reclaim_churn(&d, (struct metric_at){.arg = CHURN_PER_RECLAIM})));
 }
 
 /* The reference page says what the table says. */
