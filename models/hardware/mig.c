@@ -99,7 +99,7 @@ void mig_tables_init(struct mig_tables *t, const struct mig_gpu *gpu, const doub
         fill_following(t, s);
         double worth = 0;
         for (uint8_t p = 0; p < gpu->n_profiles; p++)
-            worth += (mix ? mix[p] : 1) * t->fits[s][p];
+            worth += (mix ? mix[p] : 1) * t->fits[s][p] * gpu->profiles[p].memory;
         t->worth[s] = (float)worth;
         fill_choices(t, s);
     }

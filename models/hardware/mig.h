@@ -82,7 +82,7 @@ struct mig_tables {
     uint8_t lost_memory[MIG_STATES];  /* free memory slices that no instance can reach, as bits */
     uint8_t most_compute[MIG_STATES]; /* compute slices that can still be used at most */
     uint8_t most_memory[MIG_STATES];  /* memory slices likewise */
-    float worth[MIG_STATES];          /* sum over profiles of mix x fits */
+    float worth[MIG_STATES];          /* sum over profiles of mix x fits x its memory slices */
 };
 
 /* NULL when the type is sound; else what is wrong with it, and *profile is which (n_profiles:

@@ -29,6 +29,8 @@ static bool before(const struct mig_index *x, uint8_t profile, mig_state a, mig_
 {
     if (x->order == MIG_ORDER_WORST)
         return fuller(b, a);
+    if (x->order == MIG_ORDER_LEAST_HARM && (a == x->t->empty || b == x->t->empty))
+        return b == x->t->empty;
     if (x->order == MIG_ORDER_LEAST_HARM) {
         const float harm_a = harm(x, profile, a), harm_b = harm(x, profile, b);
         if (harm_a != harm_b)

@@ -46,6 +46,8 @@ static bool preferred(const struct scan *x, uint8_t p, uint32_t a, uint32_t b)
     case MIG_ORDER_WORST:
         return fullness > 0;
     case MIG_ORDER_LEAST_HARM:
+        if (s[0] == x->t->empty || s[1] == x->t->empty)
+            return s[0] != x->t->empty;
         return harm[0] != harm[1] ? harm[0] < harm[1] : fullness < 0;
     case MIG_ORDER_BEST:
         return fullness < 0;
