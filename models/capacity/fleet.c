@@ -61,15 +61,18 @@ static void pass(void *ctx, uint32_t arg)
         fleet_want_pass(f);
 }
 
-void fleet_want_pass(struct fleet *f)
+void fleet_want_pass_at(struct fleet *f, simtime_ns at)
 {
-    if (f->in_pass) {
-        f->pass_again = true;
-        return;
-    }
-    simtime_ns at = fleet_now(f) > f->next_pass_ns ? fleet_now(f) : f->next_pass_ns;
     if (engine_due(f->engine, f->pass_timer) > at)
         engine_schedule(f->engine, f->pass_timer, at);
+}
+
+void fleet_want_pass(struct fleet *f)
+{
+    if (f->in_pass)
+        f->pass_again = true;
+    else
+        fleet_want_pass_at(f, fleet_now(f) > f->next_pass_ns ? fleet_now(f) : f->next_pass_ns);
 }
 
 /* ---- construction ---- */

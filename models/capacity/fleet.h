@@ -230,6 +230,8 @@ struct ask {
     uint32_t tag;         /* the claimant's handle */
     int32_t priority;     /* beyond the claimant's own */
     simtime_ns submit_ns; /* since when it is asked for: which of two equal ones is newer */
+    simtime_ns guard_ns;  /* held, it is not evicted before so long for a start of at most its
+                             priority */
 };
 
 typedef uint32_t lease_id;
@@ -256,7 +258,7 @@ struct fleet_churn {
     uint64_t evictions; /* leases; moved ones, too */
     uint64_t moves;     /* of these, by consolidating */
     uint64_t spared;    /* times that a lease was left alone because it had been evicted a moment
-                           before for a start of at least the same priority */
+                           before for a start of at least the same priority, or for its guard */
 };
 
 #define FLEET_KEEP UINT64_MAX

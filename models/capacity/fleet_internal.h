@@ -60,6 +60,7 @@ struct lease {
     enum shape_kind kind; /* of its ask */
     int32_t priority;     /* its claimant's and that of its ask */
     simtime_ns submit_ns; /* of its ask */
+    simtime_ns guard_ns;  /* of its ask */
     uint32_t lost;        /* held: GPUs gone with failed nodes and not replaced */
     uint32_t missing;     /* assembling: GPUs still to come */
     uint32_t promised;    /* collecting: of these, how many its quota is kept for */
@@ -527,6 +528,9 @@ void placeable_look(struct fleet *f, simtime_ns now); /* after a pass */
 void stop_stage_over(struct fleet *f, uint32_t slot);
 
 /* ---- fleet.c ---- */
+
+/* A pass at a later time, unless there is one before that. */
+void fleet_want_pass_at(struct fleet *f, simtime_ns at);
 
 static inline simtime_ns fleet_now(const struct fleet *f)
 {

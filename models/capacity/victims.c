@@ -114,6 +114,16 @@ static bool spared(const struct fleet *f, const struct lease *l, int32_t priorit
     return false;
 }
 
+/* Within its guard. When that is over there is a pass, for whoever would have evicted it. */
+static bool guarded(struct fleet *f, const struct lease *l, int32_t priority)
+{
+    simtime_ns until = sim_time_add(l->since, l->guard_ns);
+    if (fleet_now(f) >= until || priority > l->priority)
+        return false;
+    fleet_want_pass_at(f, until);
+    return true;
+}
+
 bool victims_candidate(struct fleet *f, uint32_t slot, const struct taking *t, uint32_t to)
 {
     const struct lease *l = &f->leases.items[slot];
@@ -133,7 +143,7 @@ bool victims_candidate(struct fleet *f, uint32_t slot, const struct taking *t, u
     c.loss = ops->loss ? ops->loss(ops->self, l->id, fleet_now(f)) : 0;
     if (c.loss == FLEET_KEEP)
         return false;
-    if (spared(f, l, t->priority)) {
+    if (guarded(f, l, t->priority) || spared(f, l, t->priority)) {
         f->churn.spared++;
         return false;
     }

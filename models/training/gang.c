@@ -88,13 +88,23 @@ struct shape gang_shape(const struct training *t, uint32_t g)
     return (struct shape){t->gangs.items[g].row.gpus, t->plan->placement};
 }
 
+/* Two gangs that evict each other would do so for ever if neither came to keep any work. From its
+ * third eviction in a row without that on a gang is given as long as it has been since the first of
+ * them, so that this time doubles. */
+static simtime_ns guard(const struct training *t, const struct gang *g)
+{
+    enum { TRIES = 3 };
+    return g->fruitless < TRIES ? 0 : engine_now(t->engine) - g->fruitless_ns;
+}
+
 struct ask gang_ask(const struct training *t, uint32_t g)
 {
     const struct gang *gang = &t->gangs.items[g];
     return (struct ask){.shape = gang_shape(t, g),
                         .tag = g,
                         .priority = gang->priority,
-                        .submit_ns = gang->row.submit_ns};
+                        .submit_ns = gang->row.submit_ns,
+                        .guard_ns = guard(t, gang)};
 }
 
 /* Its place in its lane; pass.c says what the orders are. */
@@ -444,6 +454,8 @@ static simtime_ns account_stop(struct training *t, uint32_t g, bool saved, simti
     struct progress p = segment_progress(gang, ended);
     simtime_ns lost = saved ? 0 : p.lost_work_ns + p.lost_save_ns;
     end_with(gang, &p, saved ? p.work_ns : p.kept_ns, lost);
+    gang->fruitless = (saved ? p.work_ns : p.kept_ns) > 0 ? 0 : gang->fruitless + 1;
+    gang->fruitless_ns = gang->fruitless == 1 ? ended : gang->fruitless_ns;
     gang->suspended = saved && t->plan->preemption.mode == PREEMPTION_SUSPEND;
     if (segment_left(gang) == 0) { /* it was in its final save, and the save on notice is that */
         bool ends = stop < t->end_ns;

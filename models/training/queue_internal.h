@@ -73,6 +73,8 @@ struct gang {
     simtime_ns limit_ns, interval_ns;
     struct checkpoint_plan saves;  /* the queue's, as it holds for this gang */
     simtime_ns broken_ns;          /* broken, saving: since when */
+    uint32_t fruitless;            /* evictions since it last kept work ... */
+    simtime_ns fruitless_ns;       /* ... and the first of them */
     bool suspended;                /* the next segment resumes it */
     bool one_node_lost;            /* broken: copies in host memory have outlived it */
     simtime_ns load_ns, init_ns;   /* restore of its next or present segment */

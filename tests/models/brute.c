@@ -152,6 +152,10 @@ bool may_lose(struct brute *b, size_t lease, int32_t priority, simtime_ns *loss)
     if (s->evicted_ns != SIM_NEVER && b->now <= s->evicted_ns + SIM_US &&
         b->now <= l->since_ns + SIM_US && priority <= s->evicted_for)
         return false;
+    if (b->now < l->since_ns + l->guard_ns && priority <= job_priority(b->c, &b->c->jobs[l->job])) {
+        sooner(&b->exempt_over, l->since_ns + l->guard_ns);
+        return false;
+    }
     *loss = lost_now(b, l->job) * l->gpus;
     return true;
 }
@@ -166,6 +170,8 @@ void evict(struct brute *b, size_t lease, int32_t priority)
     bool keeps = keeps_work(b, &takes), cancels = b->c->preemption.mode == PREEMPTION_CANCEL;
     simtime_ns stop = b->now + (keeps ? takes : grace_of(b));
     f->lost_ns += lost_now(b, job);
+    s->fruitless = (keeps ? comb.work : comb.kept) > 0 ? 0 : s->fruitless + 1;
+    s->fruitless_ns = s->fruitless == 1 ? b->now : s->fruitless_ns;
     s->done_ns = cancels ? 0 : s->done_ns + (keeps ? comb.work : comb.kept);
     s->suspended = keeps && b->c->preemption.mode == PREEMPTION_SUSPEND;
     s->evicted_ns = b->now;

@@ -50,8 +50,10 @@
  * loses all that it ever did. Teardown (still charged) and scrub follow; at the end of the teardown
  * the job waits again at its old place, and restores when it starts. A job that has not run for the
  * exempt time is no victim; when it has there is a pass. One that was evicted is not evicted again
- * at once (within a microsecond) for a start of no higher priority than before. Checkpoints are
- * walked one by one. */
+ * at once (within a microsecond) for a start of no higher priority than before. One that has been
+ * evicted three times or more without having kept any work is not evicted, for a start of at most
+ * its priority, before it has run as long as it was then since the first of these evictions.
+ * Checkpoints are walked one by one. */
 #ifndef HEADROOM_TESTS_MODELS_BRUTE_H
 #define HEADROOM_TESTS_MODELS_BRUTE_H
 

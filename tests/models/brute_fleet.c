@@ -122,6 +122,8 @@ static size_t new_lease(struct brute *b, size_t job)
                                                .job = job,
                                                .tenant = b->c->jobs[job].tenant,
                                                .gpus = b->c->jobs[job].gpus};
+    if (b->jobs[job].fruitless >= 3)
+        b->leases[b->n_leases].guard_ns = b->now - b->jobs[job].fruitless_ns;
     return b->n_leases++;
 }
 

@@ -17,6 +17,8 @@ struct job_state {
     simtime_ns done_ns, restore_ns; /* work kept; of its next or present segment */
     simtime_ns since_ns;            /* its segment began */
     bool suspended;
+    uint32_t fruitless; /* evictions since it last kept work, and the first of them */
+    simtime_ns fruitless_ns;
     simtime_ns evicted_ns; /* the last time, SIM_NEVER: not yet; for a start of which priority */
     int32_t evicted_for;
 };
@@ -39,6 +41,7 @@ struct lease_of {
     uint32_t on[BRUTE_NODES];    /* GPUs it has there */
     uint32_t wants[BRUTE_NODES]; /* GPUs that will come there for it */
     simtime_ns since_ns, released_ns, clean_ns;
+    simtime_ns guard_ns;    /* not evicted before so long for a start of at most its priority */
     bool evicted;           /* stopping because of a reclaim */
     bool waits_for_evicted; /* growing: some of what it wants may come from an evicted one */
 };

@@ -20,6 +20,9 @@ static void compare(const struct brute_case *c, uint64_t number)
     cr_assert(brute_run(c, &brute), "case %lu: too much happened", number);
     brute_engine_run(c, &engine);
     cr_assert(brute_same(c, &engine, &brute), "case %lu", number);
+    for (uint32_t j = 0; j < c->n_jobs; j++) /* nobody starves */
+        cr_assert(engine.fates[j].refused || engine.fates[j].end_ns != SIM_NEVER, "case %lu job %u",
+                  number, j);
 }
 
 /* One tenant that may use everything. */

@@ -171,3 +171,32 @@ Test(brute_cases, a_victims_tenant_has_a_smaller_share_in_the_same_pass)
     starts(4, 20);
     evicted_are(1);
 }
+
+/* Both floors together are the node. Each tenant's gangs borrow, so the other one, asking within
+ * its floor or by priority, evicts them as soon as they start: for ever, if a gang that has come to
+ * nothing three times were not given time. That doubles, so evictions of a gang that keeps nothing
+ * are at most 3 and one for each doubling of the time since the first: from at least 9 s, eight
+ * until the end. */
+Test(brute_cases, owners_do_not_evict_each_other_for_ever)
+{
+    struct brute_case c = plain;
+    c.gpus_per_node = 5;
+    c.grace_ns = c.teardown_ns = c.scrub_ns = 3 * SIM_S;
+    c.load_ns = 4 * SIM_S;
+    c.victims = VICTIM_SMALLEST_GANG;
+    tenants(&c, 2, false);
+    owns(&c, 0, 3);
+    owns(&c, 1, 2);
+    for (int t = 0; t < 2; t++)
+        c.tenants[t].quota.borrow_within_cohort = COHORT_LOWER_PRIORITY;
+    job(&c, 1, 5, 11, 50)->priority = 2;
+    job(&c, 0, 1, 11, 34)->priority = 1;
+    job(&c, 0, 4, 21, 11);
+    play(&c);
+    uint32_t most = 0;
+    for (uint32_t j = 0; j < c.n_jobs; j++) {
+        cr_assert_neq(engine.fates[j].end_ns, SIM_NEVER, "job %u", j);
+        most = engine.fates[j].preemptions > most ? engine.fates[j].preemptions : most;
+    }
+    cr_assert(most >= 3 && most <= 3 + 8, "%u", most);
+}
