@@ -24,6 +24,26 @@ double waits_free_gpus(const struct waits *w, uint32_t design, double from_s, do
     return covered > 0 ? sum / covered : NAN;
 }
 
+bool waits_placeable(const struct waits *w, uint32_t design, enum placeable_kind kind,
+                     double from_s, double to_s, struct waits_span *out)
+{
+    double sum = 0, covered = 0;
+    *out = (struct waits_span){.least = INFINITY, .most = 0};
+    for (size_t i = 0; i < w->n_windows && w->placeable_least && w->placeable_mean; i++) {
+        double low = w->start_s + (double)i * w->width_s, high = low + w->width_s;
+        double overlap = fmin(high, to_s) - fmax(low, from_s);
+        if (overlap <= 0)
+            continue;
+        size_t at = (design * w->n_windows + i) * PLACEABLES + (size_t)kind;
+        sum += overlap * w->placeable_mean[at];
+        covered += overlap;
+        out->least = fmin(out->least, w->placeable_least[at]);
+        out->most = fmax(out->most, w->placeable_mean[at]);
+    }
+    out->mean = sum / covered;
+    return covered > 0;
+}
+
 /* What each reason means for a gang of so many GPUs. */
 static const char *meaning(const char *reason)
 {
@@ -106,6 +126,29 @@ static void add_free(struct text *t, const struct waits *w, const struct waits_j
     text_add(t, " While it waited for its first start %s GPUs were free on average.", number);
 }
 
+/* What a gang could have started on meanwhile: GPUs may be free and of no use to it. */
+static void print_placeable(FILE *out, const struct waits *w, const struct waits_job *j)
+{
+    static const char *const labels[PLACEABLES] = {
+        [PLACEABLE_FREE] = "free in all",
+        [PLACEABLE_BLOCK] = "in one node",
+        [PLACEABLE_WHOLE] = "whole nodes",
+        [PLACEABLE_LEAF] = "in one leaf",
+    };
+    double until = isnan(j->start_s) ? end_of(w) : j->start_s;
+    struct waits_span span;
+    if (!waits_placeable(w, j->design, PLACEABLE_FREE, j->submit_s, until, &span))
+        return;
+    fprintf(out, "  GPUs a start could have  %8s %8s %8s\n", "least", "mean", "most");
+    for (int k = 0; k < PLACEABLES; k++) {
+        char mean[NUMBER_SIZE], most[NUMBER_SIZE];
+        waits_placeable(w, j->design, (enum placeable_kind)k, j->submit_s, until, &span);
+        number_show(mean, span.mean, 1);
+        number_show(most, span.most, 1);
+        fprintf(out, "    %-22s %8.0f %8s %8s\n", labels[k], span.least, mean, most);
+    }
+}
+
 static void print_bars(FILE *out, const struct waits *w, const struct waits_job *j)
 {
     for (size_t k = 0; k < w->n_reasons; k++) {
@@ -139,6 +182,8 @@ static void print_job(FILE *out, const struct waits *w, const struct waits_job *
     }
     text_wrap(out, text_get(&t), 2, 2, WIDTH);
     text_free(&t);
+    if (j->waiting_s > 0)
+        print_placeable(out, w, j);
     print_bars(out, w, j);
 }
 

@@ -33,6 +33,9 @@ struct waits {
     /* GPUs that nobody held, by design and window of the timeline; NaN where there is no timeline
      */
     double *free_gpus; /* [design][window]; in the arena */
+    /* What a start could have had, by design, window and kind (enum placeable_kind): the least and
+     * the mean; NULL: the file does not say. */
+    double *placeable_least, *placeable_mean; /* in the arena */
     size_t n_windows;
     double start_s, width_s; /* of the windows */
 };
@@ -43,6 +46,14 @@ void waits_fini(struct waits *w);
 
 /* Mean GPUs that nobody held in [from, to); NaN where the timeline does not cover it. */
 double waits_free_gpus(const struct waits *w, uint32_t design, double from_s, double to_s);
+
+/* The least, the mean and the largest mean of a window, of what a start could have had in [from,
+ * to); false where the timeline does not say. */
+struct waits_span {
+    double least, mean, most;
+};
+bool waits_placeable(const struct waits *w, uint32_t design, enum placeable_kind kind,
+                     double from_s, double to_s, struct waits_span *out);
 
 /* Every job of that id; design NULL: in all designs. HR_INPUT with a diag that names the nearest
  * id: there is none. */

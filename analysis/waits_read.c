@@ -247,6 +247,25 @@ static void free_of(struct waits *w, const double *gpu_s)
         }
 }
 
+/* Of replication 0; NULL where the file has none. */
+static enum hr_err read_placeable(struct file *f, const char *name, double **out)
+{
+    struct waits *w = f->w;
+    const struct summary *s = &w->summary;
+    size_t per_run = w->n_windows * PLACEABLES, n = per_run * s->n_columns * s->n_replications;
+    double *all = calloc(n + 1, sizeof *all);
+    double *first = arena_array(&w->summary.arena, per_run * s->n_columns, sizeof *first);
+    if (all && first && read_doubles(f, name, n, all)) {
+        for (uint32_t c = 0; c < s->n_columns; c++)
+            memcpy(first + c * per_run, all + c * s->n_replications * per_run,
+                   per_run * sizeof *first);
+        *out = first;
+    }
+    enum hr_err err = all && first ? HR_OK : HR_NOMEM;
+    free(all);
+    return err;
+}
+
 /* Only where all designs share it and a window's width can be told. */
 static enum hr_err read_timeline(struct file *f)
 {
@@ -266,6 +285,9 @@ static enum hr_err read_timeline(struct file *f)
         w->start_s = times[0] * unit_s;
         w->width_s = (times[1] - times[0]) * unit_s;
         free_of(w, gpu_s);
+        err = read_placeable(f, "placeable_least_gpus", &w->placeable_least);
+        if (err == HR_OK)
+            err = read_placeable(f, "placeable_gpus", &w->placeable_mean);
     }
     free(times);
     free(gpu_s);

@@ -89,6 +89,29 @@ Test(waits, free_gpus_are_weighted_by_overlap, .init = setup, .fini = teardown)
     cr_expect(isnan(waits_free_gpus(&w, SHARED, 0, 3600)));
 }
 
+/* The last half hour of shared has 5 GPUs, at least 2, in one node, the one before 1; job d waits
+ * over both. */
+Test(waits, placeable_is_told_with_least_mean_and_most, .init = setup, .fini = teardown)
+{
+    static double least[2 * 4 * PLACEABLES], mean[2 * 4 * PLACEABLES];
+    struct waits_span span;
+    cr_expect_not(waits_placeable(&w, SHARED, PLACEABLE_BLOCK, 7200, 10800, &span));
+    w.placeable_least = least;
+    w.placeable_mean = mean;
+    for (size_t i = 6; i < 8; i++) {
+        least[i * PLACEABLES + PLACEABLE_BLOCK] = i == 6 ? 1 : 2;
+        mean[i * PLACEABLES + PLACEABLE_BLOCK] = i == 6 ? 1 : 5;
+    }
+    cr_assert(waits_placeable(&w, SHARED, PLACEABLE_BLOCK, 8100, 9450, &span));
+    cr_expect(eq(dbl, span.least, 1));
+    cr_expect(epsilon_eq(dbl, span.mean, (900 + 5 * 450) / 1350.0, 1e-12));
+    cr_expect(eq(dbl, span.most, 5));
+    cr_expect_not(waits_placeable(&w, SHARED, PLACEABLE_BLOCK, 0, 3600, &span));
+    char *text = of_job("d", "shared", HR_OK);
+    has(text, "    in one node                   1      3.0      5.0\n");
+    free(text);
+}
+
 Test(waits, a_job_is_told, .init = setup, .fini = teardown)
 {
     char *text = of_job("d", "shared", HR_OK);
