@@ -230,7 +230,7 @@ Test(collect, quota_is_promised_to_the_oldest_only)
  * that may takes what it keeps and its promise, and the rest is collected again. */
 Test(collect, gives_way_to_higher_priority_only_where_that_may_preempt)
 {
-    for (int may = 0; may < 2; may++) {
+    for (uint32_t may = 0; may < 2; may++) {
         struct rig r;
         rig_init(&r, &two_nodes);
         struct toy *t =
