@@ -82,7 +82,8 @@ static const char *queue_fault(const struct queue_plan *q)
         return "a backlog needs gangs and their work";
     if (!dist_valid(&q->restart_load) || !dist_valid(&q->restart_init))
         return "a restart stage has no valid length";
-    return mix_fault(&q->mix);
+    const char *fault = elastic_fault(&q->elastic);
+    return fault ? fault : mix_fault(&q->mix);
 }
 
 static const char *claimants_fault(const struct plan *p)

@@ -47,7 +47,8 @@ struct job {
     const char *id;     /* name in the trace; arena */
     const char *tenant; /* team, user group or virtual cluster; "" when unknown; arena */
     uint32_t gpus;      /* gang size, >= 1 */
-    uint32_t min_gpus;  /* elastic lower bound; equals gpus when rigid */
+    uint32_t min_gpus;  /* elastic lower bound; gpus, or 0, where it gives none */
+    uint32_t max_gpus;  /* elastic upper bound; gpus, or 0, where it gives none */
     int32_t priority;
     bool preemptible;
     enum job_end end;

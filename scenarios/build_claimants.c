@@ -284,7 +284,8 @@ static enum hr_err build_backlog(const struct build *b, const struct backlog_spe
     if (!classes)
         return HR_NOMEM;
     for (size_t i = 0; i < s->gangs.n; i++)
-        classes[i] = (struct backlog_class){(uint32_t)gangs[i].gpus, gangs[i].share};
+        classes[i] =
+            (struct backlog_class){.gpus = (uint32_t)gangs[i].gpus, .share = gangs[i].share};
     out->backlog = s->at != NULL;
     out->backlog_classes = classes;
     out->n_backlog_classes = s->gangs.n;

@@ -23,7 +23,9 @@
  * from, each tested against its claimant's floor before each eviction, and calls their claimants'
  * evict(). The victim's claimant stops the lease within the grace (fleet_stop_at); teardown and
  * scrub follow; the GPUs then go to the assembling lease they are claimed for (held_idle until it
- * is complete), the rest is free. A gang gives back all of its GPUs or none.
+ * is complete), the rest is free. A lease gives back all of its GPUs or none. A claimant that can
+ * do with fewer holds a lease of the least it needs and extensions of it: whatever the rule says,
+ * these go before the lease that they extend, and evicting that one ends them too.
  *
  * Lease numbers count up and are never used twice.
  *
@@ -224,6 +226,9 @@ struct pool {
     struct ledger *ledger;
 };
 
+typedef uint32_t lease_id;
+#define LEASE_NONE UINT32_MAX
+
 /* What a claimant asks for. */
 struct ask {
     struct shape shape;
@@ -232,10 +237,9 @@ struct ask {
     simtime_ns submit_ns; /* since when it is asked for: which of two equal ones is newer */
     simtime_ns guard_ns;  /* held, it is not evicted before so long for a start of at most its
                              priority */
+    bool extends;         /* fleet_acquire: GPUs beyond those of a held lease, which ends ... */
+    lease_id base;        /* ... not without its claimant stopping them at once */
 };
-
-typedef uint32_t lease_id;
-#define LEASE_NONE UINT32_MAX
 
 /* One reclaim: a start that needed evicted GPUs, from the decision to ready. */
 struct reclaim_row {

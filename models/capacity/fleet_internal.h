@@ -67,6 +67,8 @@ struct lease {
     uint32_t row;         /* its reclaim row, or NONE */
     uint32_t claims;      /* assembling: first of its claims, or NONE */
     uint32_t prev, next;  /* held: slots of the claimant's held leases */
+    lease_id base;        /* the held lease that it extends, or LEASE_NONE */
+    uint32_t extended;    /* GPUs of held leases that extend it */
     bool borrowed;        /* started over its claimant's floor */
     bool evicted;         /* stopping: because it was evicted */
     bool collects;        /* assembling: by fleet_collect */
@@ -130,9 +132,11 @@ struct candidate {
     lease_id id;
     int32_t priority;
     uint32_t slot, claimant, gpus;
-    uint32_t gain; /* of its GPUs, those on open nodes: what evicting it gives */
-    uint32_t here; /* on the node that is looked at */
-    bool own;      /* of the claimant that asks */
+    uint32_t gain;  /* of its GPUs, those on open nodes: what evicting it gives */
+    uint32_t here;  /* on the node that is looked at */
+    uint32_t whole; /* all of them, with those of its extensions, which end with it */
+    bool extends;   /* another lease */
+    bool own;       /* of the claimant that asks */
 };
 
 /* A claimant in a choice. */

@@ -57,6 +57,7 @@ enum hr_err lease_new(struct fleet *f, uint32_t claimant, const struct ask *ask,
         .priority = f->claimants.items[claimant].quota.priority + ask->priority,
         .submit_ns = ask->submit_ns,
         .guard_ns = ask->guard_ns,
+        .base = ask->extends ? ask->base : LEASE_NONE,
         .row = NONE,
         .claims = NONE,
         .prev = NONE,
@@ -91,6 +92,8 @@ void lease_hold(struct fleet *f, uint32_t slot, simtime_ns now)
         f->leases.items[l->next].prev = slot;
     c->first_held = slot;
     c->held += l->gpus;
+    if (l->base != LEASE_NONE)
+        f->leases.items[lease_slot(f, l->base)].extended += l->gpus;
 }
 
 void lease_unhold(struct fleet *f, uint32_t slot)
@@ -104,6 +107,8 @@ void lease_unhold(struct fleet *f, uint32_t slot)
     else
         c->first_held = l->next;
     c->held -= l->gpus;
+    if (l->base != LEASE_NONE)
+        f->leases.items[lease_slot(f, l->base)].extended -= l->gpus;
 }
 
 uint32_t lease_slot(const struct fleet *f, lease_id l)

@@ -24,15 +24,19 @@ static void note_eviction(struct fleet *f, const struct lease *l, int32_t priori
     f->churn.evictions++;
 }
 
-/* Tells the victims; each has stopped when its claimant returns. */
-static void evict_chosen(struct fleet *f, int32_t priority)
+/* Tells the victims; each has stopped when its claimant returns, and so have its extensions. How
+ * many GPUs that gives back. */
+static uint32_t evict_chosen(struct fleet *f, int32_t priority)
 {
     const struct victims *v = &f->victims;
     simtime_ns now = fleet_now(f), grace = f->plan.grace_ns;
+    uint32_t before = f->n_incoming;
     victims_settle(f);
     for (uint32_t i = 0; i < v->n_chosen; i++) {
         const struct candidate *c = &v->candidates[v->chosen[i]];
         const struct claimant_ops *ops = &f->claimants.items[c->claimant].ops;
+        if (f->leases.items[c->slot].phase != LEASE_HELD)
+            continue; /* it extended one before it */
         f->leases.items[c->slot].evicted = true;
         note_eviction(f, &f->leases.items[c->slot], priority);
         ops->evict(ops->self, c->id, now, grace);
@@ -40,6 +44,7 @@ static void evict_chosen(struct fleet *f, int32_t priority)
         assert(l->id == c->id && l->phase == LEASE_DRAINING && l->stop_ns <= now + grace);
         (void)l;
     }
+    return f->n_incoming - before;
 }
 
 /* Keeps and claims what the start needs, after the evictions; there is room for the claims. */
@@ -66,7 +71,7 @@ static bool waits_for_evicted(const struct fleet *f, const struct lease *l)
 }
 
 /* The row of a start that has claims; there is room. */
-static void row_add(struct fleet *f, uint32_t slot, simtime_ns detect_ns)
+static void row_add(struct fleet *f, uint32_t slot, simtime_ns detect_ns, uint32_t evicted)
 {
     struct lease *l = &f->leases.items[slot];
     struct reclaim_row row = {
@@ -78,11 +83,10 @@ static void row_add(struct fleet *f, uint32_t slot, simtime_ns detect_ns)
         .stage_ns = {[STAGE_DETECT] = detect_ns},
         .gpus = l->gpus,
         .gpus_missing = l->missing,
+        .gpus_evicted = evicted,
         .victims = f->victims.n_chosen,
         .moves = f->victims.moves,
     };
-    for (uint32_t i = 0; i < f->victims.n_chosen; i++)
-        row.gpus_evicted += f->victims.candidates[f->victims.chosen[i]].gpus;
     l->row = (uint32_t)f->rows.n;
     f->n_outstanding++;
     f->rows.items[f->rows.n++] = row;
@@ -118,14 +122,14 @@ enum hr_err lease_for(struct fleet *f, uint32_t claimant, const struct ask *ask,
 static void assemble(struct fleet *f, uint32_t slot, const struct shape *shape, uint32_t free,
                      simtime_ns detect_ns)
 {
-    evict_chosen(f, f->leases.items[slot].priority);
+    uint32_t evicted = evict_chosen(f, f->leases.items[slot].priority);
     f->churn.reclaims += f->victims.n_chosen > 0;
     f->churn.moves += f->victims.moves ? f->victims.n_chosen : 0;
     claim_all(f, slot, shape, free);
     if (f->leases.items[slot].missing == 0)
         engine_schedule(f->engine, f->leases.items[slot].timer, fleet_now(f));
     else if (waits_for_evicted(f, &f->leases.items[slot]))
-        row_add(f, slot, detect_ns);
+        row_add(f, slot, detect_ns, evicted);
 }
 
 /* All of it is free: granted at once, as an event of its own like any other. */

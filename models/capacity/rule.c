@@ -1,7 +1,8 @@
 /* The rules of victims: in which order candidates are tried, and what a set of them costs.
  *
- * Ties always go to the lower lease number; between sets to the one with the lowest lease number in
- * it, then the lower node.
+ * GPUs are those of the lease and of its extensions, which end with it; started at the same time an
+ * extension goes first. Further ties go to the lower lease number; between sets to the one with the
+ * lowest lease number in it, then the lower node.
  *
  *   rule                 order                                     cost of a set
  *   least-work-lost      work lost                                 work lost, GPUs over-reclaimed
@@ -40,7 +41,7 @@ static int by_loss(const void *x, const void *y)
 static int by_gpus(const void *x, const void *y)
 {
     const struct candidate *a = x, *b = y;
-    int c = COMPARE(a->gpus, b->gpus);
+    int c = COMPARE(a->whole, b->whole);
     return c ? c : by_loss(x, y);
 }
 
@@ -48,6 +49,8 @@ static int by_start(const void *x, const void *y)
 {
     const struct candidate *a = x, *b = y;
     int c = COMPARE(b->since, a->since);
+    if (!c)
+        c = COMPARE(b->extends, a->extends);
     return c ? c : COMPARE(a->id, b->id);
 }
 
@@ -68,7 +71,7 @@ static int by_own_and_priority(const void *x, const void *y)
 static int by_most_gpus(const void *x, const void *y)
 {
     const struct candidate *a = x, *b = y;
-    int c = COMPARE(b->gpus, a->gpus);
+    int c = COMPARE(b->whole, a->whole);
     return c ? c : COMPARE(a->id, b->id);
 }
 
@@ -110,8 +113,8 @@ struct cost rule_cost(const struct fleet *f, const struct pick *set, uint32_t n,
     cost.top = INT32_MIN;
     for (uint32_t i = 0; i < n; i++) {
         const struct candidate *c = &v->candidates[set[i].candidate];
-        cost.over += c->gpus;
-        cost.gpus += c->gpus;
+        cost.over += c->whole;
+        cost.gpus += c->whole;
         cost.loss = c->loss > UINT64_MAX - cost.loss ? UINT64_MAX : cost.loss + c->loss;
         cost.oldest = c->since < cost.oldest ? c->since : cost.oldest;
         cost.first = c->id < cost.first ? c->id : cost.first;
@@ -198,7 +201,7 @@ struct sum rule_add(enum victim_rule rule, struct sum s, const struct candidate 
 {
     uint64_t first = rule == VICTIM_LEAST_WORK_LOST ? c->loss
                      : rule == VICTIM_SMALLEST_GANG ? 1
-                                                    : c->gpus;
-    uint64_t then = rule == VICTIM_LEAST_OVER_RECLAIM ? c->loss : c->gpus;
+                                                    : c->whole;
+    uint64_t then = rule == VICTIM_LEAST_OVER_RECLAIM ? c->loss : c->whole;
     return (struct sum){add(s.first, first), add(s.then, then)};
 }

@@ -16,6 +16,8 @@ void fleet_stop_at(struct fleet *f, lease_id id, simtime_ns at, simtime_ns check
     struct claimant *c = &f->claimants.items[l->claimant];
     simtime_ns now = fleet_now(f);
     assert(l->phase == LEASE_HELD && at >= now && checkpoint_ns <= at - now);
+    if (l->base != LEASE_NONE && f->leases.items[lease_slot(f, l->base)].evicted)
+        l->evicted = true; /* what it extends is, and takes it along */
     lease_unhold(f, slot);
     book_state(f, slot, GPU_DRAINING);
     quota_stop(f, l->claimant, l->gpus);

@@ -45,10 +45,10 @@ static simtime_ns let_go(struct supply *s, uint32_t node)
     simtime_ns now = supply_now(s), next = n->limit_ns;
     bool all = m->wait == ROLL_WAIT_NONE || now >= n->limit_ns;
     bool saves = m->wait == ROLL_WAIT_CHECKPOINT;
-    lease_id due = n->stop_ns == now ? n->stop_lease : LEASE_NONE, following, l;
+    lease_id due = n->stop_ns == now ? n->stop_lease : LEASE_NONE, l;
     n->stop_lease = LEASE_NONE;
-    for (l = fleet_node_next_lease(s->fleet, node, LEASE_NONE); l != LEASE_NONE; l = following) {
-        following = fleet_node_next_lease(s->fleet, node, l);
+    for (l = fleet_node_next_lease(s->fleet, node, LEASE_NONE); l != LEASE_NONE;
+         l = fleet_node_next_lease(s->fleet, node, l)) {
         simtime_ns stop = all || l == due ? now : fleet_next_stop(s->fleet, l, saves);
         if (stop <= now) {
             evict(s, node, l, l == due ? &s->totals.at_save : &s->totals.forced);

@@ -136,6 +136,8 @@ bool victims_candidate(struct fleet *f, uint32_t slot, const struct taking *t, u
         .slot = slot,
         .claimant = l->claimant,
         .gpus = l->gpus,
+        .whole = l->gpus + l->extended,
+        .extends = l->base != LEASE_NONE,
         .gain = open_gpus(f, l),
     };
     if (c.gain == 0)

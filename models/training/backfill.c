@@ -7,6 +7,9 @@
  * that the head leaves (D. Lifka, JSSPP 1995) conservative  every job looked at gets a reservation,
  * and one starts if its reservation is now (A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001)
  *
+ * An elastic gang is looked at as of its least GPUs. Where it has to keep to what a reservation
+ * leaves it starts on these.
+ *
  * Up to backfill_depth jobs that do not start are looked at, and BACKLOG_DEPTH gangs of the
  * backlog, which holds at most so many that have never started: the next is drawn when one has.
  * Reservations count the GPUs of the head's pool; whether a gang fits by shape the fleet decides
@@ -81,14 +84,14 @@ static void unlook(struct looks *left, bool backlog)
 }
 
 /* Starts a gang in the first of its tenant's pools that has free GPUs and that may() allows. */
-typedef bool may_fn(void *self, const struct walk *w, uint32_t g, uint32_t pool);
+typedef bool may_fn(void *self, struct walk *w, uint32_t g, uint32_t pool);
 
 static bool start(struct walk *w, struct looks *left, uint32_t g, may_fn *may, void *self,
                   uint32_t *pool)
 {
     const struct tenant_plan *tenant = w->t->tenants[w->t->gangs.items[g].tenant].plan;
     bool backlog = w->t->gangs.items[g].row.backlog;
-    uint32_t gpus = w->t->gangs.items[g].row.gpus;
+    uint32_t gpus = w->t->gangs.items[g].row.min_gpus;
     for (uint32_t i = 0; i < tenant->n_pools; i++) {
         *pool = tenant->pools[i].pool;
         if (gpus > available(w->t, g, *pool) || !may(self, w, g, *pool))
@@ -115,7 +118,7 @@ static bool nothing_free(const struct training *t, uint32_t head)
 
 /* ---- best effort ---- */
 
-static bool may_always(void *self, const struct walk *w, uint32_t g, uint32_t pool)
+static bool may_always(void *self, struct walk *w, uint32_t g, uint32_t pool)
 {
     (void)self, (void)w, (void)g, (void)pool;
     return true;
@@ -137,13 +140,15 @@ struct easy {
     bool in_time; /* the last gang asked for ends by the reservation */
 };
 
-static bool may_easily(void *self, const struct walk *w, uint32_t g, uint32_t pool)
+static bool may_easily(void *self, struct walk *w, uint32_t g, uint32_t pool)
 {
     struct easy *e = self;
+    w->least = false;
     if (pool != e->pool)
         return true;
     e->in_time = sim_time_add(w->now, gang_estimate(w->t, g)) <= e->head.at;
-    return e->in_time || w->t->gangs.items[g].row.gpus <= e->head.extra;
+    w->least = !e->in_time;
+    return e->in_time || w->t->gangs.items[g].row.min_gpus <= e->head.extra;
 }
 
 static void easy(struct walk *w, struct looks *left, uint32_t head, uint32_t pool)
@@ -152,9 +157,9 @@ static void easy(struct walk *w, struct looks *left, uint32_t head, uint32_t poo
     uint32_t g, in;
     struct easy e = {.pool = pool};
     e.head = reservation_make(&t->ends[pool], w->now, available(t, head, pool),
-                              available_soon(t, head, pool), t->gangs.items[head].row.gpus);
+                              available_soon(t, head, pool), t->gangs.items[head].row.min_gpus);
     while (!nothing_free(t, head) && next(w, left, &g)) {
-        uint32_t gpus = t->gangs.items[g].row.gpus;
+        uint32_t gpus = t->gangs.items[g].row.min_gpus;
         if (!start(w, left, g, may_easily, &e, &in))
             walk_skip(w);
         else if (in == pool && !e.in_time)
@@ -164,19 +169,20 @@ static void easy(struct walk *w, struct looks *left, uint32_t head, uint32_t poo
 
 /* ---- conservative ---- */
 
-static bool may_now(void *self, const struct walk *w, uint32_t g, uint32_t pool)
+static bool may_now(void *self, struct walk *w, uint32_t g, uint32_t pool)
 {
     struct profile *p = self;
+    w->least = pool == p->pool;
     if (pool != p->pool)
         return true;
     simtime_ns length = gang_estimate(w->t, g);
-    return profile_earliest(p, w->now, w->t->gangs.items[g].row.gpus, length) == w->now;
+    return profile_earliest(p, w->now, w->t->gangs.items[g].row.min_gpus, length) == w->now;
 }
 
 /* What a job that does not start now keeps for itself. */
 static void reserve(struct profile *p, const struct walk *w, uint32_t g)
 {
-    uint32_t gpus = w->t->gangs.items[g].row.gpus;
+    uint32_t gpus = w->t->gangs.items[g].row.min_gpus;
     simtime_ns length = gang_estimate(w->t, g);
     simtime_ns at = profile_earliest(p, w->now, gpus, length);
     if (at == w->now) /* enough by count, wrongly placed: at the next change */
@@ -198,7 +204,7 @@ static void conservative(struct walk *w, struct looks *left, uint32_t head, uint
     p->pool = pool;
     reserve(p, w, head);
     while (!nothing_free(t, head) && next(w, left, &g)) {
-        uint32_t gpus = t->gangs.items[g].row.gpus;
+        uint32_t gpus = t->gangs.items[g].row.min_gpus;
         simtime_ns length = gang_estimate(t, g);
         bool here = tenant_pool(t, t->gangs.items[g].tenant) == pool;
         if (start(w, left, g, may_now, p, &in)) {

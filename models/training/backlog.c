@@ -43,7 +43,7 @@ void backlog_leave_out(struct backlog *b, size_t class_ix)
     sum_up(b);
 }
 
-void backlog_draw(struct backlog *b, uint32_t *gpus, simtime_ns *work_ns)
+const struct backlog_class *backlog_draw(struct backlog *b, simtime_ns *work_ns)
 {
     assert(b->active);
     double u = rng_uniform(&b->rng) * b->total;
@@ -53,7 +53,7 @@ void backlog_draw(struct backlog *b, uint32_t *gpus, simtime_ns *work_ns)
             chosen = i;
         u -= b->shares[i];
     }
-    *gpus = b->classes[chosen].gpus;
     simtime_ns work = dist_draw(&b->work, &b->rng);
     *work_ns = work < SIM_S ? SIM_S : work;
+    return &b->classes[chosen];
 }

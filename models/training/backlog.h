@@ -23,6 +23,6 @@ void backlog_fini(struct backlog *b); /* accepts a zeroed struct */
 void backlog_leave_out(struct backlog *b, size_t class_ix);
 
 /* Work is at least one second, so that a backlog cannot spin at one instant. Requires active. */
-void backlog_draw(struct backlog *b, uint32_t *gpus, simtime_ns *work_ns);
+const struct backlog_class *backlog_draw(struct backlog *b, simtime_ns *work_ns);
 
 #endif

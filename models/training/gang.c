@@ -47,13 +47,6 @@ static bool ends_reserve(struct training *t, size_t n)
     return true;
 }
 
-/* Nodes that a gang fills; the fleet's nodes are taken to be like its first. */
-static uint32_t n_nodes(const struct training *t, uint32_t gpus)
-{
-    uint32_t size = fleet_node_gpus(t->pools[0].fleet, 0);
-    return (gpus + size - 1) / size;
-}
-
 bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
 {
     if (t->unused.n > 0) {
@@ -70,7 +63,8 @@ bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
     *at(t, *g) = (struct gang){
         .row = *row,
         .limit_ns = JOB_UNSET,
-        .saves = checkpoint_plan_of(&t->plan->checkpoint, n_nodes(t, row->gpus)),
+        .extensions = NO_EXTENSION,
+        .broken_ns = SIM_NEVER,
         .lease = LEASE_NONE,
         .timer = TIMER_NONE,
         .writer = writer,
@@ -78,14 +72,14 @@ bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
         .user = NO_USER,
         .busy = 1,
     };
-    at(t, *g)->interval_ns = checkpoint_interval(&at(t, *g)->saves, row->gpus);
+    extensions_size(t, at(t, *g), row->min_gpus);
     at(t, *g)->row.first_start_ns = at(t, *g)->row.end_ns = SIM_NEVER;
     return true;
 }
 
 struct shape gang_shape(const struct training *t, uint32_t g)
 {
-    return (struct shape){t->gangs.items[g].row.gpus, t->plan->placement};
+    return (struct shape){t->gangs.items[g].row.min_gpus, t->plan->placement};
 }
 
 /* Two gangs that evict each other would do so for ever if neither came to keep any work. From its
@@ -128,7 +122,7 @@ void gang_wait(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
     struct lane *lane = &t->lanes[gang->row.backlog ? t->n_tenants : gang->tenant];
-    gang->class = why_class_of(&t->why, gang->tenant, gang->share, gang->row.gpus);
+    gang->class = why_class_of(&t->why, gang->tenant, gang->share, gang->row.min_gpus);
     if (gang->class == UINT32_MAX ||
         !waiting_insert(&lane->list, rank(t, g), gang->row.number, g)) {
         training_fail(t, HR_NOMEM);
@@ -216,7 +210,7 @@ enum gpu_state gang_first_state(const struct training *t, uint32_t g)
 static void reclaim_ready(struct training *t, const struct gang *g, simtime_ns now)
 {
     struct reclaim_row *row = fleet_lease_reclaim(gang_fleet(t, g), g->lease);
-    if (!row)
+    if (!row || row->ready_ns != SIM_NEVER)
         return;
     row->stage_ns[STAGE_WEIGHTS] = g->load_ns;
     row->stage_ns[STAGE_ENGINE] = g->init_ns;
@@ -240,10 +234,20 @@ static void read_restart(const struct training *t, struct gang *g)
             (storage_plan_of(t->storage)->node_read_bytes_per_s * (double)g->saves.nodes));
 }
 
+/* Its restore counts the nodes of its next segment. */
+static void count_nodes(const struct training *t, struct gang *g)
+{
+    uint32_t nodes = training_nodes(t, g->held);
+    g->init_ns -= g->restart_nodes * t->plan->restart_per_node_ns;
+    g->init_ns = sim_time_add(g->init_ns, nodes * t->plan->restart_per_node_ns);
+    g->restart_nodes = nodes;
+}
+
 /* Of the next segment. A suspended gang finds its state in the hosts' memory. */
 static void draw_restart(struct training *t, struct gang *g)
 {
     g->reads = false;
+    g->restart_nodes = 0;
     if (g->suspended) {
         g->load_ns = t->plan->preemption.resume_ns;
         g->init_ns = 0;
@@ -252,7 +256,7 @@ static void draw_restart(struct training *t, struct gang *g)
     }
     g->load_ns = dist_draw(&t->plan->restart_load, &t->restart);
     g->init_ns = dist_draw(&t->plan->restart_init, &t->restart);
-    g->init_ns = sim_time_add(g->init_ns, n_nodes(t, g->row.gpus) * t->plan->restart_per_node_ns);
+    count_nodes(t, g);
     read_restart(t, g);
 }
 
@@ -264,9 +268,10 @@ static void end_segment(struct training *t, uint32_t g)
     if (gang->timer != TIMER_NONE)
         engine_timer_free(t->engine, gang->timer);
     gang->timer = TIMER_NONE;
+    simtime_ns now = engine_now(t->engine);
     expected_ends_remove(&t->ends[gang->pool], gang->expected_end_ns, g);
-    shares_change(&t->shares, gang->tenant, gang->pool, -(int64_t)gang->row.gpus,
-                  engine_now(t->engine));
+    shares_change(&t->shares, gang->tenant, gang->pool, -(int64_t)gang->held, now);
+    gang->row.gpu_ns += (u128)gang->held * (now - gang->since_ns);
     t->blocked.known = false;
 }
 
@@ -278,10 +283,11 @@ void gang_finish(struct training *t, uint32_t g, simtime_ns now)
     gang->row.restoring_ns += p.restore_ns;
     gang->row.saving_ns += p.save_ns;
     gang->row.done_ns = gang->row.work_ns;
+    gang->row.worked_ns += p.work_ns;
     gang->row.end_ns = now;
     end_segment(t, g);
     gang_close(t, g, OUTCOME_DONE);
-    fleet_stop_at(gang_fleet(t, &was), was.lease, now, 0);
+    extensions_stop(t, g, &was, now, 0);
     segment_book(t, &was, 0, now);
     segment_book_idle(t, &was, now);
 }
@@ -329,7 +335,8 @@ static void fire(void *ctx, uint32_t g)
     }
     assert(gang->state == GANG_RESTORING);
     gang->state = GANG_TRAINING;
-    fleet_set_state(gang_fleet(t, gang), gang->lease, GPU_TRAINING);
+    segment_settle(t, gang, false);
+    extensions_set_state(t, gang, GPU_TRAINING);
     begin_work(t, g, now);
 }
 
@@ -341,10 +348,10 @@ static void begin_segment(struct training *t, uint32_t g, simtime_ns now)
     gang->state = segment_restore(gang) > 0 ? GANG_RESTORING : GANG_TRAINING;
     writer_reset(&gang->writer, gang_writes(t, gang) ? WRITER_RESTORES : WRITER_OFF);
     gang->expected_end_ns = sim_time_add(now, gang_estimate(t, g));
-    struct expected_end end = {gang->expected_end_ns, g, gang->row.gpus};
+    struct expected_end end = {gang->expected_end_ns, g, gang->held};
     t->blocked.known = false;
     bool added = expected_ends_add(&t->ends[gang->pool], end);
-    shares_change(&t->shares, gang->tenant, gang->pool, gang->row.gpus, now);
+    shares_change(&t->shares, gang->tenant, gang->pool, gang->held, now);
     assert(added); /* gang_new made room */
     (void)added;
     enum hr_err err = engine_timer_new(t->engine, EVENT_COMPLETE, fire, t, g, &gang->timer);
@@ -358,7 +365,19 @@ static void begin_segment(struct training *t, uint32_t g, simtime_ns now)
         begin_work(t, g, now);
 }
 
-void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simtime_ns now)
+/* Accounts for a segment that ends with kept_ns of its work and loses so much of its end. */
+static void end_with(struct gang *g, const struct progress *p, simtime_ns kept_ns,
+                     simtime_ns lost_ns)
+{
+    g->row.restoring_ns += p->restore_ns;
+    g->row.done_ns += segment_work(g, kept_ns);
+    g->row.worked_ns += kept_ns;
+    g->row.saving_ns += p->work_ns + p->save_ns - kept_ns - lost_ns;
+    g->row.lost_ns += lost_ns;
+}
+
+void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, bool extends,
+                simtime_ns now)
 {
     struct gang *gang = at(t, g);
     gang->pool = pool;
@@ -368,7 +387,36 @@ void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simti
         t->totals.started += !gang->row.backlog && measured(t, gang);
     }
     gang->lease = l;
+    gang->leased = gang->row.min_gpus;
+    if (gang_elastic(gang)) {
+        extensions_start(t, g, extends);
+        gang = at(t, g);
+        extensions_size(t, gang, gang->leased);
+        if (gang->restart_nodes > 0)
+            count_nodes(t, gang);
+    }
     begin_segment(t, g, now);
+}
+
+void gang_resize(struct training *t, uint32_t g, simtime_ns now)
+{
+    struct gang *gang = at(t, g), was = *gang;
+    struct progress p = segment_progress(gang, now);
+    simtime_ns left_ns = segment_restore(gang) - p.restore_ns,
+               resize_ns = t->plan->elastic.resize_ns;
+    end_segment(t, g);
+    end_with(gang, &p, p.work_ns, 0);
+    gang->load_ns = left_ns > resize_ns ? left_ns : resize_ns;
+    gang->init_ns = 0;
+    gang->restart_nodes = 0;
+    gang->row.resizes++;
+    t->totals.resizes += in_measured_part(t, now);
+    extensions_size(t, gang, gang->leased);
+    extensions_set_state(t, gang, gang_first_state(t, g));
+    segment_set_aside(t, gang, &was, &p, now);
+    begin_segment(t, g, now);
+    if (gang->state == GANG_TRAINING)
+        segment_settle(t, gang, false);
 }
 
 /* ---- eviction ---- */
@@ -414,19 +462,12 @@ uint64_t gang_loss(struct training *t, uint32_t g, simtime_ns now)
     struct progress p = segment_progress(gang, now);
     u128 lost = (u128)p.lost_work_ns + p.lost_save_ns;
     if (t->plan->preemption.mode == PREEMPTION_CANCEL)
-        lost = (u128)gang->row.done_ns + p.work_ns + p.save_ns;
-    u128 loss = lost * gang->row.gpus;
+        lost = (u128)gang->row.worked_ns + p.work_ns + p.save_ns;
+    if (gang_elastic(gang)) /* never less than that of giving back a part of it */
+        lost += t->plan->elastic.resize_ns;
+    u128 loss = lost * gang->held +
+                ((u128)gang->unsaved.worked_ns + gang->unsaved.saving_ns) * gang->unsaved.held;
     return loss < FLEET_KEEP ? (uint64_t)loss : FLEET_KEEP - 1;
-}
-
-/* Accounts for a segment that ends with kept_ns of its work and loses so much of its end. */
-static void end_with(struct gang *g, const struct progress *p, simtime_ns kept_ns,
-                     simtime_ns lost_ns)
-{
-    g->row.restoring_ns += p->restore_ns;
-    g->row.done_ns += kept_ns;
-    g->row.saving_ns += p->work_ns + p->save_ns - kept_ns - lost_ns;
-    g->row.lost_ns += lost_ns;
 }
 
 /* Work of earlier segments is booked as it was done; what this one has done is lost with it. */
@@ -434,13 +475,14 @@ static void cancel(struct training *t, uint32_t g, const struct progress *p, sim
                    simtime_ns stop)
 {
     struct gang *gang = at(t, g);
+    segment_settle(t, gang, false);
     struct gang was = *gang;
-    gang->row.lost_ns += gang->row.done_ns + p->work_ns + p->save_ns;
-    gang->row.done_ns = 0;
+    gang->row.lost_ns += gang->row.worked_ns + p->work_ns + p->save_ns;
+    gang->row.done_ns = gang->row.worked_ns = 0;
     gang->row.restoring_ns += p->restore_ns;
     gang->row.end_ns = stop < t->end_ns ? stop : SIM_NEVER;
     gang_close(t, g, stop < t->end_ns ? OUTCOME_CANCELLED : OUTCOME_CENSORED);
-    fleet_stop_at(gang_fleet(t, &was), was.lease, stop, 0);
+    extensions_stop(t, g, &was, stop, 0);
     segment_book(t, &was, p->work_ns + p->save_ns, now);
 }
 
@@ -452,6 +494,7 @@ static simtime_ns account_stop(struct training *t, uint32_t g, bool saved, simti
 {
     struct gang *gang = at(t, g);
     struct progress p = segment_progress(gang, ended);
+    segment_settle(t, gang, !saved);
     simtime_ns lost = saved ? 0 : p.lost_work_ns + p.lost_save_ns;
     end_with(gang, &p, saved ? p.work_ns : p.kept_ns, lost);
     gang->fruitless = (saved ? p.work_ns : p.kept_ns) > 0 ? 0 : gang->fruitless + 1;
@@ -477,7 +520,7 @@ static void save_on_notice(struct training *t, uint32_t g, simtime_ns now, simti
         training_fail(t, err);
     else
         engine_schedule(t->engine, gang->timer, now + grace_ns); /* before its lease's */
-    fleet_stop_at(gang_fleet(t, gang), gang->lease, now + grace_ns, 0);
+    extensions_stop(t, g, gang, now + grace_ns, 0);
     writer_save_on_notice(t, g);
 }
 
@@ -518,38 +561,53 @@ static void stop(struct training *t, uint32_t g, simtime_ns now, simtime_ns grac
     }
     struct gang was = *gang;
     simtime_ns lost = account_stop(t, g, saved, now, stop);
-    fleet_stop_at(gang_fleet(t, &was), was.lease, stop, saved ? save : 0);
+    extensions_stop(t, g, &was, stop, saved ? save : 0);
     segment_book(t, &was, lost, now);
 }
 
 /* ---- failure ---- */
 
-/* Where a spare takes the node's place the gang starts again on the GPUs that it has, from the
- * copies in host memory if one node alone was lost; else from the last complete save. */
+/* Whether it goes on: on all its GPUs with spares, an elastic gang also on what it has left. */
+static bool mend(struct training *t, struct gang *gang, bool may_swap, simtime_ns now)
+{
+    uint32_t node;
+    bool swapped =
+        may_swap && gang->base_failed && fleet_replace(gang_fleet(t, gang), gang->lease, &node);
+    if (!may_swap || (gang->base_failed && !swapped))
+        return false;
+    if (extensions_repair(t, gang) || swapped) {
+        gang->row.swaps++;
+        t->totals.swaps += in_measured_part(t, now);
+    }
+    gang->base_failed = false;
+    return true;
+}
+
+/* A gang that goes on starts again from the copies in host memory if one node alone was lost; else
+ * from the last complete save. */
 static void give_up_or_swap(struct training *t, uint32_t g, simtime_ns now, bool may_swap)
 {
     struct gang *gang = at(t, g);
     struct progress p = segment_progress(gang, gang->broken_ns);
     struct gang was = *gang;
-    uint32_t node;
-    bool swapped = may_swap && fleet_replace(gang_fleet(t, gang), gang->lease, &node);
-    bool copied = swapped && gang->one_node_lost && p.copied_ns > p.kept_ns;
+    segment_settle(t, gang, true);
+    bool goes_on = mend(t, gang, may_swap, now);
+    bool copied = goes_on && gang->one_node_lost && p.copied_ns > p.kept_ns;
     simtime_ns lost = copied ? p.uncopied_ns : p.lost_work_ns + p.lost_save_ns;
     end_with(gang, &p, copied ? p.copied_ns : p.kept_ns, lost);
     gang->row.lost_ns += now - gang->broken_ns;
     gang->state = GANG_STOPPING;
-    if (swapped) {
-        gang->row.swaps++;
-        t->totals.swaps += in_measured_part(t, now);
+    if (goes_on) {
+        extensions_size(t, gang, gang->leased);
         draw_restart(t, gang);
         if (copied) {
             gang->load_ns = gang->saves.copy_restore_ns;
             gang->reads = false;
         }
-        fleet_set_state(gang_fleet(t, gang), gang->lease, gang_first_state(t, g));
+        extensions_set_state(t, gang, gang_first_state(t, g));
         begin_segment(t, g, now);
     } else {
-        fleet_stop_at(gang_fleet(t, &was), was.lease, now, 0);
+        extensions_stop(t, g, gang, now, 0);
     }
     segment_book(t, &was, lost, was.broken_ns);
 }
@@ -562,25 +620,32 @@ static void noticed(struct training *t, uint32_t g, simtime_ns now)
 }
 
 /* One node less ends the work; until somebody notices, the other GPUs are held for nothing. */
-void gang_fail(struct training *t, uint32_t g, simtime_ns now)
+void gang_fail(struct training *t, uint32_t g, lease_id l, uint32_t node, simtime_ns now)
 {
     struct gang *gang = at(t, g);
-    gang->row.failures++;
-    t->totals.failures += in_measured_part(t, now);
+    bool again =
+        gang->broken_node == node && gang->broken_ns == now; /* another lease of it there */
+    gang->row.failures += !again;
+    t->totals.failures += !again && in_measured_part(t, now);
+    if (l == gang->lease)
+        gang->base_failed = true;
+    else
+        extensions_fail(t, gang, l);
     if (gang->state == GANG_BROKEN) {
-        gang->one_node_lost = false;
+        gang->one_node_lost = gang->one_node_lost && gang->broken_node == node;
         return;
     }
     end_segment(t, g);
     gang->state = GANG_BROKEN;
     gang->broken_ns = now;
+    gang->broken_node = node;
     gang->one_node_lost = true;
     simtime_ns unnoticed = dist_draw(&t->plan->detection, &t->restart);
     if (unnoticed == 0) {
         give_up_or_swap(t, g, now, true);
         return;
     }
-    fleet_set_state(gang_fleet(t, gang), gang->lease, GPU_LOST);
+    extensions_set_state(t, gang, GPU_LOST);
     enum hr_err err = engine_timer_new(t->engine, EVENT_COMPLETE, fire, t, g, &gang->timer);
     if (err != HR_OK)
         training_fail(t, err);
@@ -631,6 +696,7 @@ void gang_released(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
     gang->lease = LEASE_NONE;
+    extensions_size(t, gang, gang->row.min_gpus);
     draw_restart(t, gang);
     gang_wait(t, g, now);
     training_want_pass(t);
@@ -645,6 +711,7 @@ void gang_settle(struct training *t, uint32_t g, simtime_ns now)
         struct progress p = segment_progress(gang, gang->broken_ns);
         simtime_ns lost = p.lost_work_ns + p.lost_save_ns;
         segment_book(t, gang, lost, gang->broken_ns);
+        segment_settle(t, gang, true);
         end_with(gang, &p, p.kept_ns, lost);
         gang->row.lost_ns += now - gang->broken_ns;
         engine_timer_free(t->engine, gang->timer);
@@ -668,9 +735,11 @@ void gang_settle(struct training *t, uint32_t g, simtime_ns now)
     struct progress p = segment_progress(gang, now);
     segment_book(t, gang, 0, now);
     segment_book_idle(t, gang, now);
+    segment_settle(t, gang, false);
     gang->row.restoring_ns += p.restore_ns;
     gang->row.saving_ns += p.save_ns;
-    gang->row.done_ns += p.work_ns;
+    gang->row.done_ns += segment_work(gang, p.work_ns);
+    gang->row.worked_ns += p.work_ns;
     end_segment(t, g);
     gang_close(t, g, OUTCOME_CENSORED);
 }

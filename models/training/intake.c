@@ -55,8 +55,25 @@ static uint32_t node_share(const struct training *t, uint32_t tenant, uint32_t g
     return kind == SHAPE_PREFER_WHOLE ? 1 : gpus % size ? gpus % size : size;
 }
 
-static bool add_gang(struct training *t, uint32_t tenant, struct job_row row, uint32_t *g)
+/* Extensions are placed by themselves: gangs that must keep together are rigid, and so are those
+ * that hardly work. */
+static struct elastic_range range_of(const struct training *t, uint32_t gpus, uint32_t min,
+                                     uint32_t max, bool busy_in_part)
 {
+    enum shape_kind kind = t->plan->placement;
+    if (busy_in_part || kind == SHAPE_ONE_NODE || kind == SHAPE_ONE_LEAF)
+        return (struct elastic_range){gpus, gpus};
+    return elastic_range_of(&t->plan->elastic, gpus, min, max);
+}
+
+/* row: its GPUs as the job gives them. */
+static bool add_gang(struct training *t, uint32_t tenant, struct job_row row, bool busy_in_part,
+                     uint32_t *g)
+{
+    const struct elastic_range range =
+        range_of(t, row.gpus, row.min_gpus, row.max_gpus, busy_in_part);
+    row.min_gpus = range.min;
+    row.max_gpus = range.max;
     row.queue = t->number;
     row.claimant = t->tenants[tenant].claimant;
     if (!gang_new(t, &row, g)) {
@@ -64,7 +81,7 @@ static bool add_gang(struct training *t, uint32_t tenant, struct job_row row, ui
         return false;
     }
     t->gangs.items[*g].tenant = tenant;
-    t->gangs.items[*g].share = node_share(t, tenant, row.gpus);
+    t->gangs.items[*g].share = node_share(t, tenant, row.min_gpus);
     return true;
 }
 
@@ -81,11 +98,13 @@ static void submit(struct training *t, const struct job *job, const struct job_c
         .number = t->n_jobs++,
         .id = job->id,
         .gpus = job->gpus,
+        .min_gpus = job->min_gpus,
+        .max_gpus = job->max_gpus,
         .submit_ns = now,
         .work_ns = scaled(job->work_ns, t->plan->work_factor),
     };
     uint32_t g, tenant = tenant_of(t, job);
-    if (!add_gang(t, tenant, row, &g))
+    if (!add_gang(t, tenant, row, class && class->busy < 1, &g))
         return;
     struct gang *gang = &t->gangs.items[g];
     gang->preemptible = job->preemptible;
@@ -94,12 +113,14 @@ static void submit(struct training *t, const struct job *job, const struct job_c
     if (class && class->busy < 1) {
         gang->busy = class->busy;
         gang->interval_ns = SIM_NEVER;
+        gang->own_interval = true;
     }
     if (job->limit_ns != JOB_UNSET)
         gang->limit_ns = scaled(job->limit_ns, t->plan->work_factor);
     if (job->checkpoint_ns != JOB_UNSET) {
         const struct checkpoint_plan own = {.interval_ns = job->checkpoint_ns};
         gang->interval_ns = checkpoint_interval(&own, job->gpus);
+        gang->own_interval = true;
     }
     t->totals.submitted += now >= t->start_ns && now < t->end_ns;
     const struct shape shape = gang_shape(t, g);
@@ -174,7 +195,9 @@ enum hr_err intake_mix_start(struct training *t)
 static void leave_out_impossible(struct training *t)
 {
     for (size_t i = 0; i < t->backlog.n_classes; i++) {
-        const struct shape shape = {t->backlog.classes[i].gpus, t->plan->placement};
+        const struct backlog_class *c = &t->backlog.classes[i];
+        const struct elastic_range range = range_of(t, c->gpus, c->min_gpus, c->max_gpus, false);
+        const struct shape shape = {range.min, t->plan->placement};
         if (refusal(t, 0, &shape) != REFUSAL_NONE)
             backlog_leave_out(&t->backlog, i);
     }
@@ -192,9 +215,12 @@ bool intake_draw(struct training *t, simtime_ns now)
         .backlog = true,
         .submit_ns = now,
     };
-    backlog_draw(&t->backlog, &row.gpus, &row.work_ns);
+    const struct backlog_class *class = backlog_draw(&t->backlog, &row.work_ns);
+    row.gpus = class->gpus;
+    row.min_gpus = class->min_gpus;
+    row.max_gpus = class->max_gpus;
     uint32_t g;
-    if (!add_gang(t, 0, row, &g))
+    if (!add_gang(t, 0, row, false, &g))
         return false;
     gang_wait(t, g, now);
     return t->error == HR_OK;

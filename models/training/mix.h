@@ -29,7 +29,8 @@ struct job_class {
     struct dist work;
     int32_t priority;
     bool preemptible;
-    double busy; /* of the time it holds its GPUs, what they work: 0..1 */
+    double busy;                 /* of the time it holds its GPUs, what they work: 0..1 */
+    uint32_t min_gpus, max_gpus; /* where it is elastic; 0: see struct elastic_plan */
 };
 
 struct mix_plan {

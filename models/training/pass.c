@@ -20,6 +20,8 @@
  * collects at a time, so that the next of them is still chosen by the order; the backlog, which
  * takes what is left, never does. A job that collects evicts nobody any more.
  *
+ * Running elastic gangs grow before the backlog starts, or after all else (extension.c).
+ *
  * After a pass each class of waiting gangs has its reason (why.h). */
 #include "models/training/queue_internal.h"
 
@@ -177,7 +179,7 @@ enum grant pass_acquire(struct walk *w, uint32_t g, uint32_t pool)
     if (grant != GRANT_OK)
         return grant;
     take_out(w, g);
-    gang_start(t, g, pool, l, w->now);
+    gang_start(t, g, pool, l, !w->least, w->now);
     follow(w);
     return GRANT_OK;
 }
@@ -233,8 +235,8 @@ static bool collect(struct walk *w, uint32_t g, uint32_t pool)
     struct gang *gang = &t->gangs.items[g];
     struct tenant *tenant = &t->tenants[gang->tenant];
     struct fleet *f = t->pools[pool].fleet;
-    if (t->plan->reserve_gpus == 0 || gang->row.gpus < t->plan->reserve_gpus || gang->row.backlog ||
-        tenant->collecting != NO_GANG)
+    if (t->plan->reserve_gpus == 0 || gang->row.min_gpus < t->plan->reserve_gpus ||
+        gang->row.backlog || tenant->collecting != NO_GANG)
         return false;
     const struct ask ask = gang_ask(t, g);
     enum block_reason reason = reason_to_collect(f, &ask.shape);
@@ -258,7 +260,7 @@ static bool lacks_room(const struct training *t, uint32_t g, uint32_t pool, enum
 {
     if (grant == GRANT_QUOTA)
         return t->n_tenants == 1 ||
-               fleet_free_gpus(t->pools[pool].fleet) < t->gangs.items[g].row.gpus;
+               fleet_free_gpus(t->pools[pool].fleet) < t->gangs.items[g].row.min_gpus;
     return grant == GRANT_ROOM || grant == GRANT_SHAPE || grant == GRANT_TOPOLOGY;
 }
 
@@ -374,12 +376,26 @@ static void say_why(struct training *t, simtime_ns now)
 
 /* ---- the pass ---- */
 
+static bool jobs_wait(const struct training *t)
+{
+    for (size_t i = 0; i < t->n_tenants; i++)
+        if (t->lanes[i].list.n > 0)
+            return true;
+    return false;
+}
+
 static void run(struct training *t, simtime_ns now)
 {
     struct walk w;
     uint32_t g, pool = 0, skips = t->plan->backfill == BACKFILL_NONE ? 0 : t->plan->backfill_depth;
+    bool backlog = false;
     walk_begin(&w, t, now);
     while (walk_top(&w, &g)) {
+        if (t->gangs.items[g].row.backlog && !backlog) {
+            backlog = true;
+            if (!jobs_wait(t))
+                extensions_grow(t, false, now);
+        }
         enum attempt attempt = try_start(&w, g, &pool);
         if (t->error != HR_OK)
             return;
@@ -396,6 +412,8 @@ static void run(struct training *t, simtime_ns now)
             skips--;
         }
     }
+    if (!backlog && !jobs_wait(t))
+        extensions_grow(t, true, now);
 }
 
 void pass_run(void *self, simtime_ns now)

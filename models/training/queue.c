@@ -16,6 +16,12 @@ const char *const preemption_mode_names[PREEMPTION_MODES] = {"requeue", "suspend
 
 /* ---- the claimant ---- */
 
+/* The gang of a lease. */
+static uint32_t gang_of(uint32_t tag)
+{
+    return tag & ~EXTENSION_TAG;
+}
+
 static struct fleet *fleet_of(const struct seat *s)
 {
     return s->training->pools[s->pool].fleet;
@@ -26,19 +32,25 @@ static void granted(void *self, lease_id l, simtime_ns now)
     const struct seat *s = self;
     uint32_t g = fleet_lease_tag(fleet_of(s), l);
     fleet_set_state(fleet_of(s), l, gang_first_state(s->training, g));
-    gang_start(s->training, g, s->pool, l, now);
+    gang_start(s->training, g, s->pool, l, false, now);
 }
 
 static void evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns)
 {
     const struct seat *s = self;
-    gang_evict(s->training, fleet_lease_tag(fleet_of(s), l), now, grace_ns);
+    uint32_t tag = fleet_lease_tag(fleet_of(s), l);
+    if (tag & EXTENSION_TAG)
+        extensions_evict(s->training, gang_of(tag), l, now);
+    else
+        gang_evict(s->training, tag, now, grace_ns);
 }
 
 static uint64_t loss(void *self, lease_id l, simtime_ns now)
 {
     const struct seat *s = self;
-    return gang_loss(s->training, fleet_lease_tag(fleet_of(s), l), now);
+    uint32_t tag = fleet_lease_tag(fleet_of(s), l);
+    return tag & EXTENSION_TAG ? extensions_loss(s->training, gang_of(tag), l)
+                               : gang_loss(s->training, tag, now);
 }
 
 static uint32_t waiting_share(void *self)
@@ -68,15 +80,14 @@ static void released(void *self, lease_id l, simtime_ns now)
     struct training *t = s->training;
     uint32_t g = fleet_lease_tag(fleet_of(s), l);
     t->blocked.known = false; /* its tenant is charged with less */
-    if (t->gangs.items[g].lease == l && t->gangs.items[g].pool == s->pool)
+    if (!(g & EXTENSION_TAG) && t->gangs.items[g].lease == l && t->gangs.items[g].pool == s->pool)
         gang_released(t, g, now);
 }
 
 static void failed(void *self, lease_id l, uint32_t node, simtime_ns now)
 {
-    (void)node;
     const struct seat *s = self;
-    gang_fail(s->training, fleet_lease_tag(fleet_of(s), l), now);
+    gang_fail(s->training, gang_of(fleet_lease_tag(fleet_of(s), l)), l, node, now);
 }
 
 static void withdrawn(void *self, lease_id l, simtime_ns now)
@@ -88,7 +99,8 @@ static void withdrawn(void *self, lease_id l, simtime_ns now)
 static simtime_ns next_stop(void *self, lease_id l, bool save, simtime_ns now)
 {
     const struct seat *s = self;
-    return gang_next_stop(s->training, fleet_lease_tag(fleet_of(s), l), save, now);
+    uint32_t tag = fleet_lease_tag(fleet_of(s), l);
+    return tag & EXTENSION_TAG ? now : gang_next_stop(s->training, tag, save, now);
 }
 
 /* ---- building, the end of the run ---- */
@@ -151,6 +163,7 @@ static enum hr_err build(struct training *t, uint64_t seed, uint32_t replication
     for (uint32_t i = 0; i < t->n_tenants; i++)
         TRY(join_pools(t, i));
     TRY(shares_build(t));
+    TRY(extensions_init(t));
     TRY(backlog_init(&t->backlog, plan, seed, replication));
     job_replay_init(&t->replay, plan, seed, replication);
     TRY(mix_init(&t->mix, &plan->mix, seed, replication, plan->name));
@@ -214,6 +227,8 @@ void training_free(struct training *t)
         writer_fini(&t->gangs.items[i].writer);
     vec_free(&t->gangs);
     vec_free(&t->unused);
+    vec_free(&t->extensions);
+    vec_free(&t->elastic);
     mix_fini(&t->mix);
     if (t->exempt_timer != TIMER_NONE)
         engine_timer_free(t->engine, t->exempt_timer);

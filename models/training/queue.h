@@ -11,8 +11,10 @@
 #include "models/capacity/fleet.h"
 #include "models/record.h"
 #include "models/training/checkpoint.h"
+#include "models/training/elastic.h"
 #include "models/training/mix.h"
 #include "models/training/why.h"
+#include "sim/int128.h"
 
 enum backfill_kind {
     BACKFILL_NONE,         /* strict: the head blocks */
@@ -55,7 +57,8 @@ struct preemption_plan {
 /* One kind of gang in the backlog. */
 struct backlog_class {
     uint32_t gpus;
-    double share; /* relative chance */
+    double share;                /* relative chance */
+    uint32_t min_gpus, max_gpus; /* where it is elastic; 0: see struct elastic_plan */
 };
 
 /* Whose jobs they are. The first tenant also owns the backlog. */
@@ -88,6 +91,7 @@ struct queue_plan {
     simtime_ns restart_per_node_ns; /* added to restart_init for each node of the gang */
     struct dist detection;          /* of a failure: until then the gang holds what it has left */
     struct preemption_plan preemption;
+    struct elastic_plan elastic; /* not for gangs that must keep to one node or leaf group */
     enum shape_kind placement;
     const struct job_trace *jobs; /* NULL: none */
     bool jobs_loop;               /* start the trace again at its end, after span + mean gap */
@@ -128,7 +132,8 @@ struct job_row {
     const char *id;    /* name in the trace, of its class, or "backlog"; borrowed from the plan */
     uint32_t queue;    /* index in the plan */
     uint32_t claimant; /* its tenant's */
-    uint32_t gpus;
+    uint32_t gpus;     /* asked for: work is the run time on these */
+    uint32_t min_gpus, max_gpus; /* with fewer and more than these it does not run; rigid: gpus */
     bool backlog;
     enum job_outcome outcome;
     enum refusal refusal; /* of a refused job; in the last of its tenant's pools */
@@ -136,11 +141,15 @@ struct job_row {
                                                        is submitted when it is drawn */
     simtime_ns work_ns;                             /* asked for */
     simtime_ns done_ns;                             /* work kept */
+    simtime_ns worked_ns;                           /* wall time that it took; rigid: the same */
     simtime_ns lost_ns;                             /* work and saves lost, wall time of the gang */
     simtime_ns saving_ns, restoring_ns, waiting_ns; /* waiting: in the queue, all times together */
     simtime_ns blocked_ns[BLOCKS];                  /* waiting_ns by what stood in the way */
     uint32_t preemptions, failures;
-    uint32_t swaps; /* failures after which a hot spare took the node's place */
+    uint32_t swaps;   /* failures after which a hot spare took the node's place */
+    uint32_t resizes; /* of an elastic gang, in either direction */
+    uint32_t returns; /* of these, because some of its GPUs were taken back */
+    u128 gpu_ns;      /* GPUs held, over the time that it ran */
 };
 
 /* Of recorded jobs submitted in the measured part, except where said otherwise:
@@ -150,6 +159,7 @@ struct queue_totals {
     uint64_t preemptions;       /* evictions in the measured part, of any gang */
     uint64_t failures;          /* gangs that lost a node in it */
     uint64_t swaps;             /* of these, restarted in place with a hot spare */
+    uint64_t resizes, returns;  /* of elastic gangs in it: as in their rows */
     uint64_t backlog_done;      /* backlog gangs that started in the measured part */
     uint64_t censored, waiting; /* at the end: running; in the queue or giving up their GPUs */
 };

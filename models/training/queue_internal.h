@@ -5,6 +5,7 @@
  *                 (job_replay.c, mix.c, backlog.c)
  *     pass.c      the scheduling pass; behind a blocked head backfill.c (reservation.c)
  *     gang.c      life of one gang: start, restore, end, eviction, failure; its row
+ *     extension.c the GPUs of an elastic gang beyond its least (elastic.c)
  *     segment.c   what it has done and lost between two of these; its ledger entries
  *     writer.c    the same where its saves go to a shared storage (storage.c)
  *     waiting.c   waiting gangs in order
@@ -68,20 +69,38 @@ struct writer {
     } teeth; /* before saved, where a cancelled gang loses even what it has saved */
 };
 
+/* The end of the segment before a resize: saved when the resize is complete, else lost. */
+struct unsaved {
+    struct save_comb comb; /* of that segment */
+    simtime_ns since_ns, end_ns;
+    simtime_ns work_ns;              /* work; 0 with a length of 0: there is none */
+    simtime_ns worked_ns, saving_ns; /* its wall time */
+    uint32_t held;
+};
+
 struct gang {
     struct job_row row; /* done_ns: work kept so far */
     simtime_ns limit_ns, interval_ns;
-    struct checkpoint_plan saves;  /* the queue's, as it holds for this gang */
-    simtime_ns broken_ns;          /* broken, saving: since when */
-    uint32_t fruitless;            /* evictions since it last kept work ... */
-    simtime_ns fruitless_ns;       /* ... and the first of them */
-    bool suspended;                /* the next segment resumes it */
-    bool one_node_lost;            /* broken: copies in host memory have outlived it */
-    simtime_ns load_ns, init_ns;   /* restore of its next or present segment */
-    simtime_ns since_ns;           /* began to wait, or its segment began */
-    simtime_ns expected_end_ns;    /* while it runs */
-    simtime_ns asked_ns;           /* assembling: since when */
-    enum block_reason assembles;   /* assembling: what for */
+    struct checkpoint_plan saves; /* the queue's, as it holds for this gang */
+    struct unsaved unsaved;
+    struct elastic_speed speed;  /* of its present or next segment, while it waits of the least */
+    uint32_t held;               /* GPUs of its present or last segment; while it waits the least */
+    uint32_t leased;             /* GPUs of its leases */
+    uint32_t extensions;         /* the first of them, or NO_EXTENSION */
+    bool own_interval;           /* interval_ns is not the plan's */
+    uint32_t restart_nodes;      /* its restore counts so many; 0: none */
+    simtime_ns broken_ns;        /* broken, saving: since when */
+    uint32_t broken_node;        /* broken: the first that it lost */
+    bool base_failed;            /* broken: its lease has lost GPUs */
+    bool suspended;              /* the next segment resumes it */
+    bool one_node_lost;          /* broken: copies in host memory have outlived it */
+    simtime_ns load_ns, init_ns; /* restore of its next or present segment */
+    simtime_ns since_ns;         /* began to wait, or its segment began */
+    simtime_ns expected_end_ns;  /* while it runs */
+    simtime_ns asked_ns;         /* assembling: since when */
+    enum block_reason assembles; /* assembling: what for */
+    uint32_t fruitless;          /* evictions since it last kept work ... */
+    simtime_ns fruitless_ns;     /* ... and the first of them */
     simtime_ns blocked_at[BLOCKS]; /* waiting: why_begin's */
     uint32_t class;                /* of why.h */
     uint32_t share;                /* GPUs it needs in one node */
@@ -100,6 +119,16 @@ struct gang {
 
 #define NO_USER UINT32_MAX
 #define NO_GANG UINT32_MAX
+
+/* A lease of an elastic gang beyond its least. */
+struct extension {
+    lease_id lease;
+    uint32_t gpus, next;
+    bool failed; /* has lost GPUs */
+};
+
+#define NO_EXTENSION  UINT32_MAX
+#define EXTENSION_TAG 0x80000000u /* set in the tag of such a lease; the rest is its gang's */
 
 /* What a pass that could not start anything has seen: until it changes none can. */
 struct blocked {
@@ -126,6 +155,7 @@ struct walk {
     struct turn *heap; /* the training's */
     uint32_t n;
     simtime_ns now;
+    bool least; /* what starts takes no more than its least */
 };
 
 /* A tenant as a claimant of one pool. */
@@ -163,6 +193,17 @@ struct training {
         size_t n, capacity;
     } unused;
 
+    struct {
+        struct extension *items; /* owned */
+        size_t n, capacity;
+    } extensions;
+    uint32_t unused_extension; /* list through next */
+    struct {
+        uint32_t *items; /* owned; elastic gangs that run, in the order they started */
+        size_t n, capacity;
+    } elastic;
+    timer_id grow_timer; /* the next time that one may grow */
+
     struct job_replay replay;
     struct backlog backlog;
     struct mix mix;
@@ -190,6 +231,13 @@ static inline struct fleet *gang_fleet(const struct training *t, const struct ga
 static inline uint32_t tenant_pool(const struct training *t, uint32_t tenant)
 {
     return t->tenants[tenant].plan->pools[0].pool;
+}
+
+/* Nodes that so many GPUs fill; the fleet's nodes are taken to be like its first. */
+static inline uint32_t training_nodes(const struct training *t, uint32_t gpus)
+{
+    uint32_t size = fleet_node_gpus(t->pools[0].fleet, 0);
+    return (gpus + size - 1) / size;
 }
 
 static inline void training_want_pass(const struct training *t)
@@ -235,6 +283,8 @@ simtime_ns segment_left(const struct gang *g);    /* work to do at the segment's
 /* Of a segment with so much work to do, undisturbed. */
 simtime_ns segment_length(const struct gang *g, simtime_ns left_ns);
 struct save_comb segment_comb(const struct gang *g, simtime_ns left_ns);
+/* Work of so much wall time of it. */
+simtime_ns segment_work(const struct gang *g, simtime_ns wall_ns);
 struct progress segment_progress(const struct gang *g, simtime_ns now);
 simtime_ns segment_next_save(const struct gang *g, simtime_ns now); /* when it is complete */
 
@@ -245,15 +295,26 @@ void segment_book(struct training *t, const struct gang *g, simtime_ns lost_ns, 
 /* Of what is booked as training in [t0, t1), the gang's GPUs. */
 void segment_rebook(struct training *t, const struct gang *g, enum gpu_state to, simtime_ns t0,
                     simtime_ns t1);
+/* Sets aside what of the segment that was the resize at its end has yet to save; p: of now. */
+void segment_set_aside(struct training *t, struct gang *g, const struct gang *was,
+                       const struct progress *p, simtime_ns now);
+/* What has been set aside is saved now, or lost. */
+void segment_settle(struct training *t, struct gang *g, bool lost);
 
 /* Of each hour from its start on, a gang that is busy only in part idles at the end. */
 void segment_book_idle(struct training *t, const struct gang *g, simtime_ns now);
 
+static inline bool gang_elastic(const struct gang *g)
+{
+    return g->row.min_gpus < g->row.max_gpus;
+}
+
 /* ---- writer.c ---- */
 
+/* An elastic gang, whose nodes change, writes past the storage, as if it were alone. */
 static inline bool gang_writes(const struct training *t, const struct gang *g)
 {
-    return t->storage && g->saves.size_bytes > 0;
+    return t->storage && g->saves.size_bytes > 0 && !gang_elastic(g);
 }
 
 /* For a new segment, or a slot's next gang. */
@@ -278,6 +339,33 @@ bool writer_drop(struct training *t, struct gang *g); /* true: it is over at thi
 struct progress writer_progress(const struct gang *g, simtime_ns now);
 void writer_book(struct training *t, const struct gang *g, simtime_ns until); /* its stalls */
 
+/* ---- extension.c ---- */
+
+enum hr_err extensions_init(struct training *t);
+
+/* The gang's next segment is on so many GPUs: its speed and its saves. */
+void extensions_size(const struct training *t, struct gang *g, uint32_t gpus);
+
+/* A gang starts on its least; if it extends, it takes what it asked for as far as that is there. */
+void extensions_start(struct training *t, uint32_t g, bool extends);
+
+/* In a pass: running gangs take what is free, up to what they asked for or, with most, all that
+ * they can run on, where they end earlier with it. */
+void extensions_grow(struct training *t, bool most, simtime_ns now);
+
+/* An extension is taken back, at once. */
+void extensions_evict(struct training *t, uint32_t g, lease_id l, simtime_ns now);
+uint64_t extensions_loss(const struct training *t, uint32_t g, lease_id l);
+
+/* All that a gang leases changes its state, or stops; a gang may be a copy of what it was. */
+void extensions_set_state(struct training *t, const struct gang *gang, enum gpu_state s);
+void extensions_stop(struct training *t, uint32_t g, const struct gang *gang, simtime_ns at,
+                     simtime_ns checkpoint_ns);
+
+void extensions_fail(struct training *t, struct gang *gang, lease_id l);
+/* Those that have failed get spares or end; whether one of them got any. */
+bool extensions_repair(struct training *t, struct gang *gang);
+
 /* ---- gang.c ---- */
 
 /* A new gang in a slot, not yet waiting; false when memory is out. */
@@ -298,16 +386,22 @@ void gang_wait(struct training *t, uint32_t g, simtime_ns now);
 simtime_ns gang_estimate(const struct training *t, uint32_t g);
 
 /* Its lease in a pool is held and in state gang_first_state: the segment begins. */
-void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, simtime_ns now);
+/* extends: an elastic gang takes more than its least, if that is there. */
+void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, bool extends,
+                simtime_ns now);
 enum gpu_state gang_first_state(const struct training *t, uint32_t g);
 
 /* All its work is done; its transfer is over. */
 void gang_finish(struct training *t, uint32_t g, simtime_ns now);
 void gang_transferred(struct training *t, uint32_t g, simtime_ns now);
+/* Ends the segment of a running gang with all its work, and begins another on all that it leases
+ * now, after a resize. */
+void gang_resize(struct training *t, uint32_t g, simtime_ns now);
 
 /* The claimant's callbacks for a gang that runs or stops. */
 void gang_evict(struct training *t, uint32_t g, simtime_ns now, simtime_ns grace_ns);
-void gang_fail(struct training *t, uint32_t g, simtime_ns now);      /* a node of it is gone */
+/* A lease of it has lost its GPUs of a node. */
+void gang_fail(struct training *t, uint32_t g, lease_id l, uint32_t node, simtime_ns now);
 void gang_withdrawn(struct training *t, uint32_t g, simtime_ns now); /* assembling no more */
 /* When a running gang ends undisturbed or, with save, has its next complete save if that is
  * earlier.

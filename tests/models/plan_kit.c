@@ -205,11 +205,20 @@ static void random_queue(struct rng *r, struct arena *a, const struct plan *p, s
     q->jobs_loop = pick(r, 0, 1);
     q->backlog = pick(r, 0, 1);
     struct backlog_class *classes = arena_array(a, 2, sizeof *classes);
-    classes[0] = (struct backlog_class){pick(r, 1, fleet_gpus), 1};
-    classes[1] = (struct backlog_class){pick(r, 1, 8), 2};
+    classes[0] = (struct backlog_class){.gpus = pick(r, 1, fleet_gpus), .share = 1};
+    classes[1] = (struct backlog_class){.gpus = pick(r, 1, 8), .share = 2};
     q->backlog_classes = classes;
     q->n_backlog_classes = 2;
     q->backlog_work = (struct dist){DIST_EXPONENTIAL, 200, 0};
+    q->elastic = (struct elastic_plan){
+        .enabled = pick(r, 0, 1),
+        .step_gpus = pick(r, 0, 4),
+        .scaling = pick(r, 0, 4) / 4.0,
+        .resize_ns = pick(r, 0, 20) * SIM_S,
+        .grow_every_ns = pick(r, 0, 60) * SIM_S,
+        .min_share = rng_uniform(r),
+        .max_share = 1 + pick(r, 0, 2) * rng_uniform(r),
+    };
 }
 
 struct plan *kit_random(struct arena *a, uint64_t seed)

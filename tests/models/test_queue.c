@@ -208,7 +208,7 @@ Test(queue, takes_back_its_floor)
     queue.restart_load = world_fixed(3 * SIM_S);
     queue.restart_init = world_fixed(4 * SIM_S);
     struct queue_plan borrower = world_queue(NULL, 8);
-    const struct backlog_class classes[] = {{4, 1}};
+    const struct backlog_class classes[] = {{.gpus = 4, .share = 1}};
     borrower.name = borrower.tenant.name = "borrower";
     borrower.backlog = true;
     borrower.backlog_classes = classes;
@@ -258,7 +258,7 @@ Test(queue, backlog_fills_what_recorded_jobs_leave)
     struct job jobs[] = {JOB(0, 6, 100), JOB(50, 4, 100)};
     struct job_trace trace = TRACE(jobs);
     struct queue_plan queue = world_queue(&trace, 8);
-    const struct backlog_class ones[] = {{1, 1}};
+    const struct backlog_class ones[] = {{.gpus = 1, .share = 1}};
     with_backlog(&queue, ones, 1, 60);
     struct world_plan plan = hour(&queue);
     struct world w;
@@ -288,7 +288,7 @@ Test(queue, backlog_gang_keeps_its_place)
     struct job jobs[] = {JOB(0, 5, 1000)};
     struct job_trace trace = TRACE(jobs);
     struct queue_plan queue = world_queue(&trace, 8);
-    const struct backlog_class classes[] = {{2, 1}, {4, 1}};
+    const struct backlog_class classes[] = {{.gpus = 2, .share = 1}, {.gpus = 4, .share = 1}};
     with_backlog(&queue, classes, 2, 100);
     struct world_plan plan = hour(&queue);
     plan.end_ns = 1000 * SIM_S;
@@ -313,7 +313,7 @@ Test(queue, backlog_is_bounded_in_the_model)
     struct job jobs[] = {JOB(0, 6, 3000), JOB(1, 8, 10)};
     struct job_trace trace = TRACE(jobs);
     struct queue_plan queue = world_queue(&trace, 8);
-    const struct backlog_class classes[] = {{8, 3}, {1, 1}};
+    const struct backlog_class classes[] = {{.gpus = 8, .share = 3}, {.gpus = 1, .share = 1}};
     with_backlog(&queue, classes, 2, 5);
     queue.backfill = BACKFILL_EASY;
     struct world_plan plan = hour(&queue);
@@ -331,7 +331,7 @@ Test(queue, backlog_without_a_class_that_fits_is_none)
     struct job jobs[] = {JOB(0, 6, 30)};
     struct job_trace trace = TRACE(jobs);
     struct queue_plan queue = world_queue(&trace, 8);
-    const struct backlog_class classes[] = {{16, 3}, {9, 1}};
+    const struct backlog_class classes[] = {{.gpus = 16, .share = 3}, {.gpus = 9, .share = 1}};
     with_backlog(&queue, classes, 2, 5);
     struct world_plan plan = hour(&queue);
     struct world w;
@@ -444,7 +444,8 @@ Test(queue, same_seed_same_rows)
     struct job jobs[] = {JOB(0, 6, 3000), JOB(1, 8, 10), JOB(90000, 4, 500), JOB(200000, 2, 50)};
     struct job_trace trace = {jobs, 4, 200000 * SIM_S};
     struct queue_plan queue = world_queue(&trace, 8);
-    const struct backlog_class classes[] = {{8, 3}, {1, 1}, {2, 4}};
+    const struct backlog_class classes[] = {
+        {.gpus = 8, .share = 3}, {.gpus = 1, .share = 1}, {.gpus = 2, .share = 4}};
     with_backlog(&queue, classes, 3, 0);
     queue.jobs_loop = true;
     queue.backlog_work = (struct dist){DIST_EXPONENTIAL, 900, 0};

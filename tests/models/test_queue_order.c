@@ -295,7 +295,8 @@ static void run_scaled(struct world *w, uint64_t seed, uint64_t scale, struct jo
     static struct queue_plan queue;
     static struct world_plan plan;
     static struct job_trace trace;
-    static const struct backlog_class classes[] = {{2, 1}, {4, 2}, {16, 1}};
+    static const struct backlog_class classes[] = {
+        {.gpus = 2, .share = 1}, {.gpus = 4, .share = 2}, {.gpus = 16, .share = 1}};
     struct rng rng;
     rng_init(&rng, seed, 0, "test", "scale");
     draw_jobs(&rng, jobs, MAX_JOBS, 16);
@@ -414,7 +415,8 @@ Test(queue_order, a_hundred_thousand_waiting_jobs)
     struct queue_plan queue = world_queue(&trace, 2048);
     queue.backfill = BACKFILL_EASY;
     queue.placement = SHAPE_PREFER_WHOLE;
-    static const struct backlog_class classes[] = {{1, 1}, {8, 1}};
+    static const struct backlog_class classes[] = {{.gpus = 1, .share = 1},
+                                                   {.gpus = 8, .share = 1}};
     queue.backlog = true;
     queue.backlog_classes = classes;
     queue.n_backlog_classes = 2;

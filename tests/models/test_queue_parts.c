@@ -406,7 +406,8 @@ Test(queue_parts, replay_of_nothing)
 
 Test(queue_parts, backlog_draws_classes_by_share)
 {
-    const struct backlog_class classes[] = {{8, 3}, {64, 1}, {512, 4}};
+    const struct backlog_class classes[] = {
+        {.gpus = 8, .share = 3}, {.gpus = 64, .share = 1}, {.gpus = 512, .share = 4}};
     struct queue_plan plan = {
         .name = "train",
         .backlog = true,
@@ -421,9 +422,8 @@ Test(queue_parts, backlog_draws_classes_by_share)
     unsigned small = 0;
     double sum = 0;
     for (int i = 0; i < N; i++) {
-        uint32_t gpus;
         simtime_ns work;
-        backlog_draw(&b, &gpus, &work);
+        uint32_t gpus = backlog_draw(&b, &work)->gpus;
         cr_assert(gpus == 8 || gpus == 64);
         cr_assert_geq(work, SIM_S);
         small += gpus == 8;
