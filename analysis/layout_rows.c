@@ -55,6 +55,11 @@ static const struct column job_columns[] = {
     JOB("preemptions", U32, preemptions, "times it was preempted"),
     JOB("failures", U32, failures, "times it lost a node"),
     JOB("swaps", U32, swaps, "of them, a hot spare took its place"),
+    JOB("min_gpus", U32, min_gpus, "GPUs with fewer than which it does not run"),
+    JOB("max_gpus", U32, max_gpus, "GPUs to which it grows"),
+    JOB("worked_s", TIME, worked_ns, "time that the work done and kept took"),
+    JOB("resizes", U32, resizes, "times it went on with more or fewer GPUs"),
+    JOB("returns", U32, returns, "of them, with fewer: some were taken back"),
     /* the parts of waiting_s */
     BLOCK_LIST(BLOCKED)
     /* in the order of the reasons */

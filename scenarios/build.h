@@ -43,6 +43,7 @@ enum hr_err build_plan(const struct build *b, const char *design, const struct d
 
 /* ---- parts, by file ---- */
 
+uint32_t build_bound(uint64_t gpus); /* of an elastic gang; 0: none of its own */
 struct dist build_dist(const struct duration_spec *d);
 enum hr_err build_fleet(const struct build *b, struct plan *out);
 enum hr_err build_trace(const struct build *b, const char *owner, const struct trace_file_spec *t,

@@ -276,6 +276,24 @@ static struct preemption_plan build_preemption(const struct preemption_spec *s)
     };
 }
 
+static struct elastic_plan build_elastic(const struct elastic_spec *s)
+{
+    return (struct elastic_plan){
+        .enabled = s->enabled,
+        .step_gpus = s->step_gpus == FIELD_NO_WHOLE ? 0 : (uint32_t)s->step_gpus,
+        .scaling = s->scaling,
+        .resize_ns = sim_time_from_s(s->resize_s),
+        .grow_every_ns = sim_time_from_s(s->grow_every_s),
+        .min_share = s->min_share,
+        .max_share = s->max_share,
+    };
+}
+
+uint32_t build_bound(uint64_t gpus)
+{
+    return gpus == FIELD_NO_WHOLE ? 0 : (uint32_t)gpus;
+}
+
 static enum hr_err build_backlog(const struct build *b, const struct backlog_spec *s,
                                  struct queue_plan *out)
 {
@@ -284,8 +302,10 @@ static enum hr_err build_backlog(const struct build *b, const struct backlog_spe
     if (!classes)
         return HR_NOMEM;
     for (size_t i = 0; i < s->gangs.n; i++)
-        classes[i] =
-            (struct backlog_class){.gpus = (uint32_t)gangs[i].gpus, .share = gangs[i].share};
+        classes[i] = (struct backlog_class){.gpus = (uint32_t)gangs[i].gpus,
+                                            .share = gangs[i].share,
+                                            .min_gpus = build_bound(gangs[i].min_gpus),
+                                            .max_gpus = build_bound(gangs[i].max_gpus)};
     out->backlog = s->at != NULL;
     out->backlog_classes = classes;
     out->n_backlog_classes = s->gangs.n;
@@ -338,6 +358,7 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         .restart_per_node_ns = sim_time_from_s(t->restart.init_per_node_s),
         .detection = build_dist(&t->restart.detection),
         .preemption = build_preemption(&t->preemption),
+        .elastic = build_elastic(&t->elastic),
         .placement = (enum shape_kind)t->placement,
         .jobs = trace ? &trace->list : NULL,
         .jobs_loop = t->jobs.loop,

@@ -15,6 +15,8 @@ static enum hr_err build_classes(const struct build *b, const struct drawn_spec 
             .name = s->classes.names[i],
             .tenant = from[i].tenant ? from[i].tenant : "",
             .gpus = (uint32_t)from[i].gpus,
+            .min_gpus = build_bound(from[i].min_gpus),
+            .max_gpus = build_bound(from[i].max_gpus),
             .share = from[i].share,
             .work = build_dist(&from[i].work),
             .priority = (int32_t)from[i].priority,

@@ -34,6 +34,9 @@ char *check_path(const struct check *c, const char *file);
 /* ---- parts, by file ---- */
 
 void check_duration(const struct check *c, const struct duration_spec *d);
+/* The sizes of an elastic gang. */
+void check_elastic(const struct check *c, const void *at, uint64_t gpus, uint64_t min,
+                   uint64_t max);
 void check_file(const struct check *c, const void *at, const char *file);
 void check_trace(const struct check *c, const struct trace_file_spec *t, bool jobs);
 void check_traffic(const struct check *c, const struct traffic_spec *t);

@@ -3,9 +3,20 @@
 
 #include <math.h>
 
+void check_elastic(const struct check *c, const void *at, uint64_t gpus, uint64_t min, uint64_t max)
+{
+    if (gpus == FIELD_NO_WHOLE)
+        return;
+    if (min != FIELD_NO_WHOLE && min > gpus)
+        check_say(c, DIAG_ERROR, at, "min_gpus", NULL, "min_gpus is above gpus");
+    if (max != FIELD_NO_WHOLE && max < gpus)
+        check_say(c, DIAG_ERROR, at, "max_gpus", NULL, "max_gpus is below gpus");
+}
+
 static void check_class(const struct check *c, const struct job_class_spec *s)
 {
     check_duration(c, &s->work);
+    check_elastic(c, s->at, s->gpus, s->min_gpus, s->max_gpus);
     if (s->gpus != FIELD_NO_WHOLE && c->fleet_gpus && s->gpus > c->fleet_gpus)
         check_say(c, DIAG_ERROR, s->at, "gpus", NULL,
                   "a job of %llu GPUs never fits a fleet of %llu", (unsigned long long)s->gpus,

@@ -197,11 +197,13 @@ static void check_gangs(const struct check *c, const struct backlog_spec *b)
     const struct gang_spec *gangs = b->gangs.items;
     if (b->gangs.n == 0 && b->gangs.at)
         check_say(c, DIAG_ERROR, b->at, "gangs", NULL, "gangs: at least one is needed");
-    for (size_t i = 0; i < b->gangs.n; i++)
+    for (size_t i = 0; i < b->gangs.n; i++) {
+        check_elastic(c, gangs[i].at, gangs[i].gpus, gangs[i].min_gpus, gangs[i].max_gpus);
         if (gangs[i].gpus != FIELD_NO_WHOLE && c->fleet_gpus && gangs[i].gpus > c->fleet_gpus)
             check_say(c, DIAG_ERROR, gangs[i].at, "gpus", NULL,
                       "a gang of %llu GPUs never fits a fleet of %llu",
                       (unsigned long long)gangs[i].gpus, (unsigned long long)c->fleet_gpus);
+    }
 }
 
 /* Keys that would change nothing. */
@@ -209,6 +211,11 @@ static void check_order(const struct check *c, const struct training_spec *t)
 {
     if (node_get(t->at, "age") && t->order != ORDER_PRIORITY)
         check_say(c, DIAG_ERROR, t->at, "age", NULL, "age is for `order: priority`");
+    bool together = t->placement == SHAPE_ONE_NODE || t->placement == SHAPE_ONE_LEAF;
+    if (node_get(t->at, "elastic") && t->elastic.enabled && together)
+        check_say(c, DIAG_ERROR, t->at, "elastic", NULL,
+                  "elastic gangs are spread as they grow: placement %s keeps them together",
+                  shape_kind_names[t->placement]);
     if (node_get(t->at, "half_life") && t->order != ORDER_FAIR_SHARE)
         check_say(c, DIAG_ERROR, t->at, "half_life", NULL, "half_life is for `order: fair-share`");
     if (node_get(t->at, "backfill_depth") && t->backfill == BACKFILL_NONE)

@@ -350,7 +350,7 @@ struct jobs_spec {
 
 struct gang_spec {
     const void *at;
-    uint64_t gpus;
+    uint64_t gpus, min_gpus, max_gpus; /* FIELD_NO_WHOLE: as the queue's elastic says */
     double share;
 };
 
@@ -363,7 +363,7 @@ struct backlog_spec {
 
 struct job_class_spec {
     const void *at;
-    uint64_t gpus;
+    uint64_t gpus, min_gpus, max_gpus; /* FIELD_NO_WHOLE: as the queue's elastic says */
     double share, busy, priority;
     struct duration_spec work;
     const char *tenant;
@@ -405,6 +405,13 @@ struct preemption_spec {
     double grace_s, exempt_s, suspend_s, resume_s; /* grace NAN: the pool's */
 };
 
+struct elastic_spec {
+    const void *at;
+    bool enabled;
+    uint64_t step_gpus; /* 0: by the gang */
+    double scaling, resize_s, grow_every_s, min_share, max_share;
+};
+
 struct tenant_spec {
     const void *at;
     const char *match; /* NULL: its name */
@@ -424,6 +431,7 @@ struct training_spec {
     struct checkpoint_spec checkpoint;
     struct restart_spec restart;
     struct preemption_spec preemption;
+    struct elastic_spec elastic;
     int backfill, placement;
     struct field_either estimate; /* words: exact, limit */
     struct field_list pools;      /* of const char *, in order of preference */

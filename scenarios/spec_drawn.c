@@ -5,6 +5,11 @@
 static const struct field class_rows[] = {
     SPEC_ROW(CLASS, gpus, "gpus", FIELD_WHOLE, "GPUs of one job", .unit = UNIT_GPU, .min = 1,
              .max = 1e6, .required = true),
+    SPEC_ROW(CLASS, min_gpus, "min_gpus", FIELD_WHOLE,
+             "Elastic: it runs on as few; without it a share of them (`elastic`)", .unit = UNIT_GPU,
+             .min = 1, .max = 1e6),
+    SPEC_ROW(CLASS, max_gpus, "max_gpus", FIELD_WHOLE, "Elastic: it grows to as many",
+             .unit = UNIT_GPU, .min = 1, .max = 1e6),
     SPEC_TABLE(CLASS, work, "work", "Run time, without saves and restarts", &spec_duration,
                .required = true),
     SPEC_ROW(CLASS, share, "share", FIELD_NUMBER, "Relative chance among the classes",

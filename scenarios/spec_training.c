@@ -21,6 +21,11 @@ static const struct field_table jobs =
 static const struct field gang_rows[] = {
     SPEC_ROW(GANG, gpus, "gpus", FIELD_WHOLE, "GPUs of the gang", .unit = UNIT_GPU, .min = 1,
              .max = 1e6, .required = true),
+    SPEC_ROW(GANG, min_gpus, "min_gpus", FIELD_WHOLE,
+             "Elastic: it runs on as few; without it a share of them (`elastic`)", .unit = UNIT_GPU,
+             .min = 1, .max = 1e6),
+    SPEC_ROW(GANG, max_gpus, "max_gpus", FIELD_WHOLE, "Elastic: it grows to as many",
+             .unit = UNIT_GPU, .min = 1, .max = 1e6),
     SPEC_ROW(GANG, share, "share", FIELD_NUMBER, "Relative chance among the kinds", .above = true,
              .fallback = "1"),
 };
@@ -166,6 +171,38 @@ static const struct field preemption_rows[] = {
 static const struct field_table preemption = SPEC_OF(
     PREEMPTION, preemption_rows, "preemption", "How gangs give up their GPUs", .brief = "mode");
 
+#define ELASTIC struct elastic_spec
+static const struct field elastic_rows[] = {
+    SPEC_ROW(ELASTIC, enabled, "enabled", FIELD_FLAG,
+             "Gangs run on fewer and more GPUs than they ask for, where they or the shares below "
+             "say so; no: all are rigid",
+             .fallback = "yes"),
+    SPEC_ROW(ELASTIC, min_share, "min_share", FIELD_NUMBER,
+             "Of its GPUs, the least that a gang without min_gpus runs on", .unit = UNIT_FRACTION,
+             .max = 1, .above = true, .fallback = "100%"),
+    SPEC_ROW(ELASTIC, max_share, "max_share", FIELD_NUMBER,
+             "The most that a gang without max_gpus grows to", .unit = UNIT_FRACTION, .min = 1,
+             .max = 1000, .fallback = "100%"),
+    SPEC_ROW(ELASTIC, step_gpus, "step", FIELD_WHOLE,
+             "By which a gang grows and gives back; without it its least, at most a node",
+             .unit = UNIT_GPU, .min = 1, .max = 1e6),
+    SPEC_ROW(ELASTIC, scaling, "scaling", FIELD_NUMBER,
+             "Its speed on n of its GPUs is (n / gpus)^scaling: 1 is linear, 0.5 a square root",
+             .max = 1, .fallback = "1"),
+    SPEC_TIME(ELASTIC, resize_s, "resize",
+              "It stands still at each change: saves, forms anew, loads, as a restart does "
+              "[unsourced estimate]",
+              .max = 86400, .fallback = "85s"),
+    SPEC_TIME(ELASTIC, grow_every_s, "grow_every",
+              "It grows only when it has been of one size for so long [unsourced estimate]",
+              .fallback = "10min"),
+};
+static const struct field_table elastic =
+    SPEC_OF(ELASTIC, elastic_rows, "elastic",
+            "Gangs that give back a part of their GPUs and grow into idle ones; not with placement "
+            "one-node or one-leaf",
+            .brief = "enabled");
+
 #define TRAINING struct training_spec
 static const struct field training_rows[] = {
     SPEC_TABLE(TRAINING, jobs, "jobs", "Recorded jobs", &jobs),
@@ -187,6 +224,7 @@ static const struct field training_rows[] = {
              "at present counts",
              .words = never, .n_words = 1, .unit = UNIT_TIME, .fallback = "0s"),
     SPEC_TABLE(TRAINING, preemption, "preemption", "Evictions", &preemption),
+    SPEC_TABLE(TRAINING, elastic, "elastic", "Gangs of several sizes", &elastic),
     SPEC_WORD(TRAINING, backfill, "backfill",
               "What may pass a head that lacks room: nothing (strict); what does not delay it; "
               "what delays no job before; whatever fits",

@@ -176,7 +176,7 @@ static enum taken take_gpus(struct job_rows *s, struct draft *d)
         return reader_check(r, slot, VALUE_TOO_LARGE) ? KEEP : BAD;
     if (all == 0)
         return no_gpus(s);
-    d->job.gpus = d->job.min_gpus = (uint32_t)whole;
+    d->job.gpus = d->job.min_gpus = d->job.max_gpus = (uint32_t)whole;
     d->fractional = all % MICRO != 0;
     return KEEP;
 }
@@ -196,6 +196,24 @@ static enum taken take_min_gpus(struct job_rows *s, struct draft *d)
         return BAD;
     }
     d->job.min_gpus = (uint32_t)v;
+    return KEEP;
+}
+
+static enum taken take_max_gpus(struct job_rows *s, struct draft *d)
+{
+    struct reader *r = &s->reader;
+    const struct reader_slot *slot = &s->slots[TRACE_MAX_GPUS];
+    uint64_t v;
+    if (reader_empty(r, slot))
+        return KEEP;
+    if (!reader_whole(r, slot, UINT32_MAX, &v))
+        return BAD;
+    if (v < d->job.gpus) {
+        reader_error(r, reader_field(r, slot)->text, "max_gpus is below the job's gpus, %u",
+                     d->job.gpus);
+        return BAD;
+    }
+    d->job.max_gpus = (uint32_t)v;
     return KEEP;
 }
 
@@ -295,7 +313,7 @@ static enum taken filter(struct job_rows *s, const struct draft *d)
 static enum taken take_fields(struct job_rows *s, struct draft *d)
 {
     static enum taken (*const steps[])(struct job_rows *, struct draft *) = {
-        take_gpus, take_state, take_tenant, take_min_gpus, take_extras, take_work,
+        take_gpus, take_state, take_tenant, take_min_gpus, take_max_gpus, take_extras, take_work,
     };
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         enum taken taken = steps[i](s, d);

@@ -45,6 +45,7 @@ enum trace_field {
     TRACE_GPUS,    /* may be fractional; times TRACE_WORKERS where that is given */
     TRACE_WORKERS, /* workers of a job, each with TRACE_GPUS */
     TRACE_MIN_GPUS,
+    TRACE_MAX_GPUS,
     TRACE_PRIORITY,
     TRACE_PREEMPTIBLE,
     TRACE_LIMIT,

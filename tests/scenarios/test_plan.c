@@ -684,6 +684,29 @@ static struct plan with_queue(const char *queue, struct scenario **s)
     return kit_plan(*s, NULL);
 }
 
+Test(plan, elastic_gangs)
+{
+    char *text =
+        kit_replace(kit_small, "backlog: {gangs: [8GPU], work: 2h}",
+                    "backlog: {gangs: [{gpus: 16, min_gpus: 8, max_gpus: 24}]}\n"
+                    "    elastic: {min_share: 50%, max_share: 200%, step: 4, scaling: 0.8, "
+                    "resize: 30s, grow_every: 5min}\n"
+                    "    drawn: {count: 3, classes: {a: {gpus: 4, work: 1h, min_gpus: 2}}}");
+    struct scenario *s = kit_load(text, NULL, 0);
+    const struct queue_plan q = kit_plan(s, NULL).queues[0];
+    const struct elastic_plan *e = &q.elastic;
+    cr_assert(e->enabled && e->step_gpus == 4);
+    cr_assert(e->scaling == 0.8 && e->min_share == 0.5 && e->max_share == 2);
+    cr_assert(e->resize_ns == 30 * SIM_S && e->grow_every_ns == 5 * SIM_MIN);
+    cr_assert(q.backlog_classes[0].min_gpus == 8 && q.backlog_classes[0].max_gpus == 24);
+    cr_assert(q.mix.classes[0].min_gpus == 2 && q.mix.classes[0].max_gpus == 0);
+    scenario_free(s);
+    free(text);
+    s = kit_load(kit_small, (const char *[]){"training.research.elastic=no"}, 1);
+    cr_assert(!kit_plan(s, NULL).queues[0].elastic.enabled);
+    scenario_free(s);
+}
+
 Test(plan, queue_defaults)
 {
     struct scenario *s = kit_load(kit_small, NULL, 0);

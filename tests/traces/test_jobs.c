@@ -28,19 +28,19 @@ Test(jobs, headroom_columns)
     struct fixture f;
     read_jobs(&f, "headroom-jobs",
               "job_id,submit_s,duration_s,gpus,nodes,gpu_type,team,queue,priority,preemptible,"
-              "min_gpus,checkpoint_s,grace_s,time_limit_s\n"
-              "j1,0,5400,8,1,h100,team-a,train,100,true,4,1200,120,14400\n"
-              "j2,45,780,1,1,any,team-b,dev,-5,false,,,30,\n"
-              "j3,45.5,60.25,16,2,h100,\"team, \"\"c\"\"\",dev,,,,0,30,0\n");
+              "min_gpus,checkpoint_s,grace_s,time_limit_s,max_gpus\n"
+              "j1,0,5400,8,1,h100,team-a,train,100,true,4,1200,120,14400,32\n"
+              "j2,45,780,1,1,any,team-b,dev,-5,false,,,30,,\n"
+              "j3,45.5,60.25,16,2,h100,\"team, \"\"c\"\"\",dev,,,,0,30,0,\n");
     const struct job *j = f.jobs.rows;
     cr_assert_str_eq(j[0].id, "j1");
     cr_assert_str_eq(j[0].tenant, "team-a");
     cr_assert(j[0].preemptible && j[0].priority == 100);
-    cr_assert(j[0].gpus == 8 && j[0].min_gpus == 4);
+    cr_assert(j[0].gpus == 8 && j[0].min_gpus == 4 && j[0].max_gpus == 32);
     cr_assert(j[0].work_ns == S(5400) && j[0].checkpoint_ns == S(1200));
     cr_assert_eq(j[0].limit_ns, S(14400));
     cr_assert(!j[1].preemptible && j[1].priority == -5);
-    cr_assert(j[1].gpus == 1 && j[1].min_gpus == 1);
+    cr_assert(j[1].gpus == 1 && j[1].min_gpus == 1 && j[1].max_gpus == 1);
     cr_assert(j[1].checkpoint_ns == JOB_UNSET && j[1].limit_ns == JOB_UNSET);
     cr_assert_eq(j[1].submit_ns, S(45));
     cr_assert_str_eq(j[2].tenant, "team, \"c\"");

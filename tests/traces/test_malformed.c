@@ -59,6 +59,7 @@ static const struct malformed cases[] = {
      "durations_s"},
     {MALFORMED("jobs_negative_time.csv"), JOBS, 2, 4, "submit '-5' is negative", NULL},
     {MALFORMED("jobs_min_gpus.csv"), JOBS, 2, 13, "min_gpus is not in 1..8", NULL},
+    {MALFORMED("jobs_max_gpus.csv"), JOBS, 2, 13, "max_gpus is below the job's gpus, 8", NULL},
     {MALFORMED("jobs_flag.csv"), JOBS, 2, 14, "'maybe' is neither true nor false", NULL},
     {MALFORMED("jobs_priority.csv"), JOBS, 2, 19, "priority 'high' is not a number", NULL},
     {MALFORMED("jobs_gpus_overflow.csv"), JOBS, 2, 9, "gpus '5e9' is out of range", NULL},
