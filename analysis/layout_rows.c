@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum kind {
-    KIND_TIME, /* simtime_ns: float seconds */
+    KIND_TIME,     /* simtime_ns: float seconds */
+    KIND_GPU_TIME, /* u128 GPU-ns: float GPU-seconds */
     KIND_U64,
     KIND_U32,
     KIND_QUEUE,    /* uint32_t of the run: stored as its place among the names of all queues */
@@ -58,6 +59,7 @@ static const struct column job_columns[] = {
     JOB("min_gpus", U32, min_gpus, "GPUs with fewer than which it does not run"),
     JOB("max_gpus", U32, max_gpus, "GPUs to which it grows"),
     JOB("worked_s", TIME, worked_ns, "time that the work done and kept took"),
+    JOB("gpu_s", GPU_TIME, gpu_ns, "GPUs held, over the time that it ran"),
     JOB("resizes", U32, resizes, "times it went on with more or fewer GPUs"),
     JOB("returns", U32, returns, "of them, with fewer: some were taken back"),
     /* the parts of waiting_s */
@@ -203,6 +205,10 @@ static void describe(struct hdf5_var *v, const struct experiment *e, enum kind k
         v->type = HDF5_F64;
         v->units = "s";
         return;
+    case KIND_GPU_TIME:
+        v->type = HDF5_F64;
+        v->units = "GPU s";
+        return;
     case KIND_U64:
         v->type = HDF5_I64;
         return;
@@ -252,6 +258,8 @@ static enum hr_err put_column(const struct hdf5_group *g, const struct experimen
         const void *at = rows->items[i] + c->offset;
         if (c->kind == KIND_TIME)
             cells[i].f64 = time_s(*(const simtime_ns *)at);
+        else if (c->kind == KIND_GPU_TIME)
+            cells[i].f64 = (double)*(const u128 *)at / (double)SIM_S;
         else if (c->kind == KIND_TEXT)
             cells[i].text = *(const char *const *)at;
         else

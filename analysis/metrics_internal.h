@@ -135,7 +135,9 @@ enum queue_count {
     COUNT_WAITING,
     COUNT_PREEMPTIONS,
     COUNT_CANCELLED,
-    COUNT_SWAPS
+    COUNT_SWAPS,
+    COUNT_RESIZES,
+    COUNT_RETURNS
 };
 
 metric_fn queue_blocked, queue_blocked_gpus, queue_count, queue_hours, queue_goodput,

@@ -20,6 +20,7 @@ double queue_count(const struct digest *d, struct metric_at at)
         [COUNT_REFUSED] = t->refused,     [COUNT_CENSORED] = t->censored,
         [COUNT_WAITING] = t->waiting,     [COUNT_PREEMPTIONS] = t->preemptions,
         [COUNT_CANCELLED] = t->cancelled, [COUNT_SWAPS] = t->swaps,
+        [COUNT_RESIZES] = t->resizes,     [COUNT_RETURNS] = t->returns,
     };
     return (double)counts[at.arg];
 }

@@ -314,6 +314,7 @@ static void print_queues(const struct report *r, struct block b)
     static const struct figure rare[] = {
         {"  cancelled", "jobs_cancelled", 1, NUMBER_FITTING, ""},
         {"  node swaps", "node_swaps", 1, NUMBER_FITTING, ""},
+        {"  partial returns", "partial_returns", 1, NUMBER_FITTING, ""},
     };
     static const struct figure waits[] = {
         {"  wait p50", "wait_p50_s", 1.0 / 60, 1, " min"},

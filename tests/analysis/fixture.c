@@ -261,6 +261,8 @@ static void train(struct run_results *r)
                                                 .done = 1,
                                                 .preemptions = 1,
                                                 .swaps = 2,
+                                                .resizes = 5,
+                                                .returns = 3,
                                                 .backlog_done = 1,
                                                 .censored = 1,
                                                 .waiting = 1};

@@ -215,6 +215,8 @@ Test(metrics, queue, .init = setup, .fini = teardown)
         {"preemptions", 0, 0, 1},
         {"jobs_cancelled", 0, 0, 0},
         {"node_swaps", 0, 0, 2},
+        {"resizes", 0, 0, 5},
+        {"partial_returns", 0, 0, 3},
         {"queue_training_gpu_h", 0, 0, 5.5},
         {"queue_lost_gpu_h", 0, 0, 0.5},
         {"queue_goodput", 0, 0, 5.5 / 7},

@@ -254,8 +254,8 @@ Test(elastic, rule_by_rule_the_extension_goes_first)
     }
 }
 
-/* All 24 are wanted: both extensions and the base. (By fair share they are not due.) What the resize
- * for the extensions has not saved when the base goes is lost. */
+/* All 24 are wanted: both extensions and the base. (By fair share they are not due.) What the
+ * resize for the extensions has not saved when the base goes is lost. */
 Test(elastic, gang_is_evicted_whole_where_its_least_is_taken)
 {
     for (int rule = 0; rule < VICTIM_RULES; rule++) {
@@ -396,4 +396,112 @@ Test(elastic, extension_is_taken_while_a_failure_is_unnoticed)
     ends_at(&s.rows[0], 400 + 30 + 20 + 700 * 3);
     cr_assert_eq(s.rows[0].returns, 1);
     cr_assert_eq(s.states_s[GPU_LOST], 100 * 24 + 10 * 16 + 20 * 8);
+}
+
+/* ---- a slow gang, second by second ----
+ *
+ * Four nodes; up to two takes of eight GPUs at a time, so that the least of 8 is never wanted. It
+ * knows a number of GPUs and no leases. */
+
+struct slow {
+    double scaling, left_s; /* of work */
+    uint32_t n, free, restoring_s, since_s, grown, returned;
+    uint32_t resize_s, every_s, most;
+};
+
+static double speed_of(const struct slow *g, uint32_t n)
+{
+    return pow(n / 24.0, g->scaling);
+}
+
+static void slow_take(struct slow *g, uint32_t now_s)
+{
+    if (g->free >= 8) {
+        g->free -= 8;
+        return;
+    }
+    g->n -= 8;
+    g->returned++;
+    g->restoring_s = g->resize_s > g->restoring_s ? g->resize_s : g->restoring_s;
+    g->since_s = now_s;
+}
+
+static void slow_grow(struct slow *g, uint32_t now_s)
+{
+    uint32_t n = g->n;
+    if (g->restoring_s > 0 || now_s < g->since_s + g->every_s)
+        return;
+    while (g->free >= 8 && n < g->most &&
+           g->resize_s + g->left_s / speed_of(g, n + 8) < g->left_s / speed_of(g, g->n) - 1e-6) {
+        n += 8;
+        g->free -= 8;
+    }
+    if (n == g->n)
+        return;
+    g->n = n;
+    g->grown++;
+    g->restoring_s = g->resize_s;
+    g->since_s = now_s;
+}
+
+/* Its end. */
+static double slow_run(struct slow *g, const struct take *takes, size_t n_takes)
+{
+    for (uint32_t now = 0;; now++) {
+        for (size_t i = 0; i < n_takes; i++)
+            if ((takes[i].at_ns + takes[i].hold_ns) / SIM_S == now)
+                g->free += 8;
+        for (size_t i = 0; i < n_takes; i++)
+            if (takes[i].at_ns / SIM_S == now)
+                slow_take(g, now);
+        if (now > 0)
+            slow_grow(g, now);
+        if (g->restoring_s > 0) {
+            g->restoring_s--;
+            continue;
+        }
+        double done = speed_of(g, g->n);
+        if (done >= g->left_s)
+            return now + g->left_s / done;
+        g->left_s -= done;
+    }
+}
+
+Test(elastic, equals_a_slow_gang)
+{
+    struct rng r;
+    uint32_t grown = 0, returned = 0;
+    rng_init(&r, 7, 0, "elastic", "slow");
+    for (int i = 0; i < 400; i++) {
+        struct story s = story(4);
+        struct slow g = {.scaling = (double)rng_below(&r, 5) / 4,
+                         .left_s = 500 + (double)rng_below(&r, 3000),
+                         .n = 24,
+                         .free = 8,
+                         .resize_s = 1 + (uint32_t)rng_below(&r, 60),
+                         .every_s = 1 + (uint32_t)rng_below(&r, 300),
+                         .most = rng_below(&r, 2) ? 24 : 32};
+        s.jobs[0] = job_of(24, 8, g.most, sim_time_from_s(g.left_s));
+        s.queue.elastic.scaling = g.scaling;
+        s.queue.elastic.resize_ns = g.resize_s * SIM_S;
+        s.queue.elastic.grow_every_ns = g.every_s * SIM_S;
+        s.reclaim.victims = (enum victim_rule)rng_below(&r, VICTIM_RULES);
+        simtime_ns at = 0;
+        for (s.n_takes = 0; s.n_takes < 3; s.n_takes++) { /* the third after the first */
+            at += (1 + rng_below(&r, 400)) * SIM_S;
+            if (s.n_takes == 2 && at <= s.takes[0].at_ns + s.takes[0].hold_ns)
+                at = s.takes[0].at_ns + s.takes[0].hold_ns + SIM_S;
+            s.takes[s.n_takes] = (struct take){at, (1 + rng_below(&r, 500)) * SIM_S, 8};
+        }
+        s.end_ns = 100000 * SIM_S;
+        play(&s);
+        double end_s = slow_run(&g, s.takes, s.n_takes);
+        cr_assert_float_eq(sim_time_to_s(s.rows[0].end_ns), end_s, 1e-3, "case %d", i);
+        cr_assert_eq(s.rows[0].returns, g.returned, "case %d", i);
+        cr_assert_eq(s.rows[0].resizes, g.grown + g.returned, "case %d", i);
+        cr_assert(s.rows[0].done_ns == s.rows[0].work_ns && s.rows[0].lost_ns == 0);
+        grown += g.grown;
+        returned += g.returned;
+    }
+    cr_assert(grown > 200 && returned > 200, "%u %u", grown, returned);
 }
