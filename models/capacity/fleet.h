@@ -367,8 +367,9 @@ void fleet_set_state(struct fleet *f, lease_id l, enum gpu_state s);
  * checkpoint_ns: of the time until at, how much is a save on notice (for the reclaim rows). */
 void fleet_stop_at(struct fleet *f, lease_id l, simtime_ns at, simtime_ns checkpoint_ns);
 
-/* A lease that is to stop at a later time, or now, stops now. */
-void fleet_stop_sooner(struct fleet *f, lease_id l, simtime_ns checkpoint_ns);
+/* A lease that is to stop at a later time, or now, stops now; with its extensions, those too that
+ * have not stopped yet. */
+void fleet_stop_sooner(struct fleet *f, lease_id l, bool extensions, simtime_ns checkpoint_ns);
 
 /* ---- nodes that come and go ----
  *

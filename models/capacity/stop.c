@@ -33,9 +33,8 @@ void fleet_stop_at(struct fleet *f, lease_id id, simtime_ns at, simtime_ns check
         fleet_want_pass(f); /* its GPUs can be claimed */
 }
 
-void fleet_stop_sooner(struct fleet *f, lease_id id, simtime_ns checkpoint_ns)
+static void stop_sooner(struct fleet *f, struct lease *l, simtime_ns checkpoint_ns)
 {
-    struct lease *l = &f->leases.items[lease_slot(f, id)];
     simtime_ns now = fleet_now(f), sooner = l->stop_ns - now;
     assert(l->phase == LEASE_DRAINING && l->stop_ns >= now);
     l->stop_ns = now;
@@ -43,6 +42,16 @@ void fleet_stop_sooner(struct fleet *f, lease_id id, simtime_ns checkpoint_ns)
     l->teardown_end_ns -= sooner;
     l->scrub_end_ns -= sooner;
     engine_schedule(f->engine, l->timer, l->teardown_end_ns);
+}
+
+void fleet_stop_sooner(struct fleet *f, lease_id id, bool extensions, simtime_ns checkpoint_ns)
+{
+    stop_sooner(f, &f->leases.items[lease_slot(f, id)], checkpoint_ns);
+    for (size_t i = 0; extensions && i < f->leases.n; i++) {
+        struct lease *l = &f->leases.items[i];
+        if (l->base == id && l->phase == LEASE_DRAINING && l->stop_ns > fleet_now(f))
+            stop_sooner(f, l, checkpoint_ns);
+    }
 }
 
 static void teardown_over(struct fleet *f, uint32_t slot)

@@ -408,6 +408,7 @@ void gang_resize(struct training *t, uint32_t g, simtime_ns now)
     end_with(gang, &p, p.work_ns, 0);
     gang->load_ns = left_ns > resize_ns ? left_ns : resize_ns;
     gang->init_ns = 0;
+    gang->reads = false;
     gang->restart_nodes = 0;
     gang->row.resizes++;
     t->totals.resizes += in_measured_part(t, now);
@@ -534,7 +535,7 @@ static void conclude(struct training *t, uint32_t g, bool saved, simtime_ns now)
     struct gang was = *gang;
     simtime_ns lost = account_stop(t, g, saved, was.broken_ns, now);
     if (saved && now < t->end_ns)
-        fleet_stop_sooner(gang_fleet(t, &was), was.lease, now - was.broken_ns);
+        fleet_stop_sooner(gang_fleet(t, &was), was.lease, gang_elastic(&was), now - was.broken_ns);
     segment_book(t, &was, lost, was.broken_ns);
 }
 
@@ -571,15 +572,15 @@ static void stop(struct training *t, uint32_t g, simtime_ns now, simtime_ns grac
 static bool mend(struct training *t, struct gang *gang, bool may_swap, simtime_ns now)
 {
     uint32_t node;
-    bool swapped =
-        may_swap && gang->base_failed && fleet_replace(gang_fleet(t, gang), gang->lease, &node);
-    if (!may_swap || (gang->base_failed && !swapped))
+    bool failed = gang->base_failed; /* of this lease: the next one is whole */
+    gang->base_failed = false;
+    bool swapped = may_swap && failed && fleet_replace(gang_fleet(t, gang), gang->lease, &node);
+    if (!may_swap || (failed && !swapped))
         return false;
     if (extensions_repair(t, gang) || swapped) {
         gang->row.swaps++;
         t->totals.swaps += in_measured_part(t, now);
     }
-    gang->base_failed = false;
     return true;
 }
 

@@ -113,6 +113,11 @@ void segment_set_aside(struct training *t, struct gang *g, const struct gang *wa
                        const struct progress *p, simtime_ns now)
 {
     struct unsaved u = present(was);
+    if (was->writer.phase !=
+        WRITER_OFF) { /* on a shared storage the resize's save counts at once */
+        writer_book(t, was, now);
+        return;
+    }
     u.end_ns = now;
     u.work_ns = segment_work(was, p->work_ns) - segment_work(was, p->kept_ns);
     u.worked_ns = p->lost_work_ns;

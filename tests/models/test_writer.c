@@ -324,6 +324,34 @@ Test(writer, staggered_saves_lose_less, .timeout = 60)
     world_close(&s.open);
 }
 
+/* Gangs that grow and shrink end one save and begin another; all of it conserves. */
+Test(writer, elastic_gangs_under_contention, .timeout = 60)
+{
+    struct rng r;
+    rng_init(&r, 10, 0, "test", "writer");
+    uint64_t resizes = 0, preemptions = 0;
+    for (int round = 0; round < 300; round++) {
+        static struct story s;
+        draw(&r, &s);
+        s.queue.elastic = (struct elastic_plan){.enabled = true,
+                                                .step_gpus = 1 + (uint32_t)rng_below(&r, 4),
+                                                .scaling = 0.9,
+                                                .resize_ns = pick_s(&r, 0, 10)};
+        for (size_t i = 0; i < s.trace.n; i++)
+            s.jobs[i].min_gpus = 1 + (uint32_t)rng_below(&r, s.jobs[i].gpus);
+        s.world.storage.restores = rng_below(&r, 2);
+        s.world.storage.node_read_bytes_per_s = 4e9;
+        run(&s, (double)(1 + rng_below(&r, 80)) * 1e8);
+        for (size_t i = 0; i < s.open.rows.n; i++) {
+            resizes += s.open.rows.items[i].resizes;
+            preemptions += s.open.rows.items[i].preemptions;
+        }
+        world_close(&s.open);
+    }
+    cr_assert(resizes > 100 && preemptions > 30, "%lu resizes, %lu preemptions", resizes,
+              preemptions);
+}
+
 /* Random plans on a storage too small for them: every instant conserves (world_open checks it). */
 Test(writer, conserves_under_contention, .timeout = 60)
 {
