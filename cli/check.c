@@ -1,6 +1,7 @@
 /* headroom check: reads a scenario and its traces and plans every design, without running any. */
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "scenarios/packing.h"
 #include "scenarios/scenario.h"
 #include "traces/trace.h"
 
@@ -50,6 +51,19 @@ static enum hr_err check(const char *file, const struct check_options *o, struct
     return worst;
 }
 
+static enum hr_err check_packing(const char *file, const struct check_options *o,
+                                 struct diags *diags)
+{
+    struct packing_scenario s;
+    enum hr_err err = packing_load(file, o->sets.items, o->sets.n, diags, &s);
+    if (err == HR_OK && !o->quiet)
+        printf("%s: %s is good: %u nodes with %.6g GPUs, %zu pods of %u kinds, %u columns\n", file,
+               s.name, s.nodes.n, (double)cluster_capacity(&s.nodes) / CLUSTER_MILLI, s.pods.n,
+               s.pods.n_shapes, s.n_columns);
+    packing_free(&s);
+    return err;
+}
+
 int command_check(int argc, char **argv)
 {
     struct check_options o = {0};
@@ -65,7 +79,10 @@ int command_check(int argc, char **argv)
         return command_usage("check takes one scenario file");
     struct diags diags;
     diags_init(&diags);
-    int code = command_report(check(operands.items[0], &o, &diags), &diags);
+    int code =
+        command_report(packing_is(operands.items[0]) ? check_packing(operands.items[0], &o, &diags)
+                                                     : check(operands.items[0], &o, &diags),
+                       &diags);
     diags_fini(&diags);
     return code;
 }

@@ -4,6 +4,7 @@
 #include "scenarios/build.h"
 #include "scenarios/overlay.h"
 #include "scenarios/read.h"
+#include "scenarios/spec_packing.h"
 #include "sim/vec.h"
 
 #include <stdlib.h>
@@ -167,6 +168,11 @@ static enum hr_err parse(struct scenario *s, const char *const *sets, size_t n_s
         node_say(s->root, diags, DIAG_ERROR, NULL, "a scenario is made of keys, such as fleet:");
         return HR_INPUT;
     }
+    if (node_get(s->root, "packing")) {
+        node_say(node_get(s->root, "packing")->key, diags, DIAG_ERROR, NULL,
+                 "a scenario with packing has no time to run: headroom pack %.200s", s->path);
+        return HR_INPUT;
+    }
     TRY(overlay_sets(s, sets, n_sets, diags));
     return hash_tree(s);
 }
@@ -328,9 +334,12 @@ enum hr_err scenario_plan(struct scenario *s, const char *design, struct diags *
 void scenario_reference_markdown(FILE *out)
 {
     field_print_markdown(&spec_scenario, out);
+    fputc('\n', out);
+    field_print_markdown(&spec_pack_scenario, out);
 }
 
 void scenario_reference_text(FILE *out)
 {
     field_print_text(&spec_scenario, out);
+    field_print_text(&spec_pack_scenario, out);
 }

@@ -51,8 +51,8 @@ Test(commands, help_and_version_go_to_stdout)
     has(r.out, "compare");
     expect("$H --version", 0);
     has(r.out, "headroom ");
-    static const char *const commands[] = {"run",  "compare", "show",   "check", "init",
-                                           "list", "trace",   "schema", "why",   "topo"};
+    static const char *const commands[] = {"run",   "compare", "show", "check", "init", "list",
+                                           "trace", "schema",  "why",  "topo",  "pack"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char line[64];
         snprintf(line, sizeof line, "$H %s --help", commands[i]);
@@ -182,6 +182,22 @@ Test(commands, check_init_list_schema)
     expect("cd $S && for f in scenarios/*.yaml; do $H check -q $f || exit 9; done", 0);
     expect("$H schema", 0);
     has(r.out, "max_num_seqs");
+}
+
+Test(commands, pack)
+{
+    expect("$H pack $S/scenarios/openb-packing.yaml --set replications=2", 0);
+    has(r.out, "1213 nodes with 6212 GPUs");
+    has(r.out, "Ties are won by the lowest name");
+    expect("$H pack --json $S/scenarios/openb-ties.yaml --set replications=1 > a.json", 0);
+    expect("$H pack --json $S/scenarios/openb-ties.yaml --set replications=1 | cmp - a.json", 0);
+    expect("$H pack " RAMP, 2);
+    has(r.err, "packing");
+    expect("$H run $S/scenarios/openb-ties.yaml", 2);
+    has(r.err, "headroom pack");
+    expect("$H pack", 2);
+    expect("$H pack $S/scenarios/openb-ties.yaml --set packing.ties=[nam]", 2);
+    has(r.err, "nearest: 'name'");
 }
 
 Test(commands, trace_info)

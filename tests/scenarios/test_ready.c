@@ -1,6 +1,7 @@
 /* The ready scenarios, the one to start from, and the reference: all as they should be. */
 #include "kit.h"
 
+#include "scenarios/packing.h"
 #include "traces/trace.h"
 
 #include <criterion/criterion.h>
@@ -29,6 +30,16 @@ static void plans_all(const char *path, size_t least_designs)
     diags_fini(&d);
 }
 
+static void loads_packing(const char *path)
+{
+    struct diags d = {0};
+    struct packing_scenario s;
+    cr_assert_eq(packing_load(path, NULL, 0, &d, &s), HR_OK, "%s", path);
+    cr_assert_eq(d.n, 0, "%s", path);
+    packing_free(&s);
+    diags_fini(&d);
+}
+
 Test(ready, every_scenario_of_the_folder_plans_without_a_word)
 {
     struct arena a;
@@ -38,7 +49,10 @@ Test(ready, every_scenario_of_the_folder_plans_without_a_word)
     cr_assert_eq(scenario_list(FOLDER, &a, &entries, &n), HR_OK);
     cr_assert_geq(n, 3);
     for (size_t i = 0; i < n; i++) {
-        plans_all(entries[i].path, 3);
+        if (packing_is(entries[i].path))
+            loads_packing(entries[i].path);
+        else
+            plans_all(entries[i].path, 3);
         cr_assert_gt(strlen(entries[i].description), 20);
     }
     arena_fini(&a);

@@ -1,0 +1,56 @@
+/* headroom pack: fills a cluster with pods by several policies. */
+#include "analysis/packing.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+
+struct pack_options {
+    struct option_list sets;
+    bool json, help;
+};
+
+static const struct option table[] = {
+    {"--set", NULL, OPTION_LIST, offsetof(struct pack_options, sets), 0, 0, "PATH=VALUE",
+     "change a value of the scenario"},
+    {"--json", NULL, OPTION_FLAG, offsetof(struct pack_options, json), 0, 0, NULL, "print JSON"},
+    {"--help", "-h", OPTION_FLAG, offsetof(struct pack_options, help), 0, 0, NULL, "this list"},
+};
+
+enum { OPTIONS = sizeof table / sizeof table[0] };
+
+static enum hr_err pack(const char *file, const struct pack_options *o, struct diags *diags)
+{
+    struct packing_scenario s;
+    struct packing_figures figures = {0};
+    enum hr_err err = packing_load(file, o->sets.items, o->sets.n, diags, &s);
+    if (err == HR_OK)
+        err = packing_figures_run(&s, &figures);
+    if (err == HR_OK && o->json)
+        packing_print_json(stdout, &s, &figures);
+    else if (err == HR_OK)
+        packing_print(stdout, &s, &figures);
+    packing_figures_free(&figures);
+    packing_free(&s);
+    return err;
+}
+
+int command_pack(int argc, char **argv)
+{
+    struct pack_options o = {0};
+    struct operands operands;
+    if (!options_read(table, OPTIONS, argc, argv, &o, &operands))
+        return EXIT_INPUT;
+    if (o.help) {
+        puts(
+            "usage: headroom pack FILE [OPTION...]\n\n"
+            "FILE is a scenario with `packing`, such as scenarios/openb-packing.yaml.\n");
+        options_help(table, OPTIONS, stdout);
+        return EXIT_MET;
+    }
+    if (operands.n != 1)
+        return command_usage("pack takes one scenario file");
+    struct diags diags;
+    diags_init(&diags);
+    int code = command_report(pack(operands.items[0], &o, &diags), &diags);
+    diags_fini(&diags);
+    return command_finish(code);
+}
