@@ -25,6 +25,7 @@ int command_why(int argc, char **argv);
 int command_init(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_list(int argc, char **argv);
+int command_mig(int argc, char **argv);
 int command_topo(int argc, char **argv);
 int command_trace(int argc, char **argv);
 int command_pack(int argc, char **argv);

@@ -21,6 +21,7 @@ static const struct command commands[] = {
     {"check", command_check, "FILE", "read a scenario and its traces, and say what is wrong"},
     {"init", command_init, "[FILE]", "write a commented scenario to start from"},
     {"list", command_list, "[FOLDER]", "list the ready scenarios"},
+    {"mig", command_mig, "ACTION...", "say how GPUs may be cut into MIG instances, and what fits"},
     {"topo", command_topo, "FILE",
      "draw the topology of a listing, of a topology.conf or of a fleet"},
     {"trace", command_trace, "info FILE", "say what a trace holds and what became of each row"},

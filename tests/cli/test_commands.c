@@ -52,7 +52,7 @@ Test(commands, help_and_version_go_to_stdout)
     expect("$H --version", 0);
     has(r.out, "headroom ");
     static const char *const commands[] = {"run",   "compare", "show", "check", "init", "list",
-                                           "trace", "schema",  "why",  "topo",  "pack"};
+                                           "trace", "schema",  "why",  "topo",  "mig",  "pack"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char line[64];
         snprintf(line, sizeof line, "$H %s --help", commands[i]);
