@@ -34,7 +34,7 @@ static void bed_init(struct bed *b, enum place_rule rule)
     const struct node_group group = {.nodes = NODES, .gpus_per_node = 8};
     arena_init(&b->arena);
     rng_init(&b->rng, 1, 0, "bench", "placement");
-    if (nodes_init(&b->nodes, &group, 1, &b->arena) != HR_OK ||
+    if (nodes_init(&b->nodes, &group, 1, 1, &b->arena) != HR_OK ||
         nodes_arrange(&b->nodes, rule, &fabric, &b->arena) != HR_OK)
         fail("nodes_init");
 }
@@ -57,8 +57,8 @@ static void release(struct bed *b)
 static void place(struct bed *b)
 {
     static const uint32_t sizes[] = {1, 1, 2, 4, 4, 8, 8, 16, 32, 64};
-    const struct shape shape = {sizes[rng_below(&b->rng, sizeof sizes / sizeof *sizes)],
-                                SHAPE_PREFER_WHOLE};
+    const struct shape shape = {.gpus = sizes[rng_below(&b->rng, sizeof sizes / sizeof *sizes)],
+                                .kind = SHAPE_PREFER_WHOLE};
     if (nodes_fit(&b->nodes, &shape) != GRANT_OK)
         return;
     struct parts *parts = &b->ring[b->to++ % RING];

@@ -1,5 +1,6 @@
 /* fleet_consistent: every number the fleet keeps, counted again from the leases. */
 #include "models/capacity/fleet_internal.h"
+#include "models/capacity/slices.h"
 
 #include <string.h>
 
@@ -31,39 +32,63 @@ static bool masks_agree(const struct fleet *f)
     return true;
 }
 
-/* Where the ledger should have a lease's GPUs, ready ones as held_idle. */
-static void expect(const struct fleet *f, const struct lease *l)
+/* Where the ledger should have so many of a lease, ready ones as held_idle. */
+static void expect(const struct fleet *f, const struct lease *l, uint32_t n)
 {
     size_t owner = (size_t)(l->claimant + 1) * GPU_STATES;
     size_t idle = owner + GPU_HELD_IDLE;
     if (l->phase == LEASE_SCRUBBING)
-        f->expected.items[GPU_SCRUBBING] += l->gpus;
+        f->expected.items[l->reconfigures ? GPU_RECONFIGURING : GPU_SCRUBBING] += n;
     else if (l->phase == LEASE_ASSEMBLING)
-        f->expected.items[idle] += l->gpus - l->missing;
+        f->expected.items[idle] += n;
     else
-        f->expected.items[l->state == GPU_SERVING ? idle : owner + l->state] += l->gpus;
+        f->expected.items[l->state == GPU_SERVING ? idle : owner + l->state] += n;
 }
 
-static bool ledger_agrees(const struct fleet *f)
+static void expect_nodes(const struct fleet *f, bool compute)
+{
+    uint32_t free = compute ? 0 : f->nodes.n_free;
+    for (uint32_t node = 0; node < f->nodes.n; node++) {
+        uint32_t slices = compute ? slices_free_compute(&f->nodes, node) : 0;
+        if (node_closed(f, node))
+            f->expected.items[f->out_state[node]] +=
+                compute ? slices : mask_count(f->out_mask[node]);
+        else
+            free += slices;
+    }
+    uint32_t stranded = compute ? f->stranded_compute : f->stranded;
+    f->expected.items[GPU_STRANDED] += stranded;
+    f->expected.items[GPU_FREE] += free - stranded;
+}
+
+static void expect_claimants(const struct fleet *f, bool compute)
+{
+    for (size_t i = 0; i < f->claimants.n; i++) {
+        const struct claimant *c = &f->claimants.items[i];
+        uint64_t *account = &f->expected.items[(i + 1) * GPU_STATES];
+        uint32_t serving = c->serving;
+        if (compute)
+            serving = c->slice_memory ? c->serving / c->slice_memory * c->slice_compute : 0;
+        account[GPU_HELD_IDLE] -= serving;
+        account[GPU_SERVING] += serving;
+    }
+}
+
+static bool ledger_agrees(const struct fleet *f, const struct ledger *ledger, bool compute)
 {
     size_t owners = f->claimants.n + 1;
     memset(f->expected.items, 0, owners * GPU_STATES * sizeof *f->expected.items);
-    f->expected.items[GPU_STRANDED] = f->stranded;
-    f->expected.items[GPU_FREE] = f->nodes.n_free - f->stranded;
-    for (uint32_t node = 0; node < f->nodes.n; node++)
-        if (node_closed(f, node))
-            f->expected.items[f->out_state[node]] += mask_count(f->out_mask[node]);
-    for (size_t i = 0; i < f->leases.n; i++)
-        if (f->leases.items[i].phase != LEASE_GONE)
-            expect(f, &f->leases.items[i]);
-    for (size_t i = 0; i < f->claimants.n; i++) {
-        uint64_t *account = &f->expected.items[(i + 1) * GPU_STATES];
-        account[GPU_HELD_IDLE] -= f->claimants.items[i].serving;
-        account[GPU_SERVING] += f->claimants.items[i].serving;
+    expect_nodes(f, compute);
+    for (size_t i = 0; i < f->leases.n; i++) {
+        const struct lease *l = &f->leases.items[i];
+        uint32_t missing = l->phase == LEASE_ASSEMBLING ? l->missing : 0;
+        if (l->phase != LEASE_GONE)
+            expect(f, l, compute ? l->compute : l->gpus - missing);
     }
+    expect_claimants(f, compute);
     for (uint32_t owner = 0; owner < owners; owner++)
         for (int s = 0; s < GPU_STATES; s++)
-            if (ledger_shares(f->ledger, owner, (enum gpu_state)s) !=
+            if (ledger_shares(ledger, owner, (enum gpu_state)s) !=
                 f->expected.items[(size_t)owner * GPU_STATES + (size_t)s])
                 return false;
     return true;
@@ -160,5 +185,6 @@ bool fleet_consistent(const struct fleet *f)
         if (!claimant_agrees(f, i))
             return false;
     return quota_consistent(f) && nodes_consistent(&f->nodes) && masks_agree(f) &&
-           ledger_agrees(f) && claims_agree(f) && out_agrees(f);
+           ledger_agrees(f, f->ledger, false) &&
+           (!f->compute || ledger_agrees(f, f->compute, true)) && claims_agree(f) && out_agrees(f);
 }

@@ -44,7 +44,7 @@
 
 static struct shape shape_of(const struct lease *l)
 {
-    return (struct shape){l->gpus, l->kind};
+    return (struct shape){.gpus = l->gpus, .kind = l->kind};
 }
 
 enum hr_err collect_init(struct fleet *f)
@@ -258,7 +258,7 @@ enum grant fleet_collect(struct fleet *f, uint32_t claimant, const struct ask *a
     enum grant would = fleet_would(f, claimant, shape);
     if (would == GRANT_NEVER)
         return would;
-    if (!possible(f, shape))
+    if (f->nodes.slices || !possible(f, shape)) /* slices are not collected */
         return GRANT_ROOM;
     uint32_t slot;
     if (!vec_reserve(&f->collecting, f->collecting.n + 1) ||

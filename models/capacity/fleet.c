@@ -1,5 +1,6 @@
 /* The fleet: construction, claimants, scheduling passes, taking free GPUs, looking. */
 #include "models/capacity/fleet_internal.h"
+#include "models/capacity/slices.h"
 #include "sim/vec.h"
 
 #include <assert.h>
@@ -21,19 +22,50 @@ uint32_t fleet_plan_gpus(const struct fleet_plan *p)
     return gpus;
 }
 
+uint32_t fleet_plan_units_per_gpu(const struct fleet_plan *p)
+{
+    return p->sharing.units_per_gpu ? p->sharing.units_per_gpu : 1;
+}
+
+uint32_t fleet_plan_compute(const struct fleet_plan *p)
+{
+    return p->sharing.kind == SHARING_MIG ? fleet_plan_gpus(p) * p->sharing.mig->gpu.compute : 0;
+}
+
+void fleet_compute_set(struct fleet *f, struct ledger *compute)
+{
+    f->compute = compute;
+}
+
 /* ---- scheduling passes ---- */
+
+/* With MIG: free slices on GPUs where none of the profiles that wait fits. */
+static void strand_slices(struct fleet *f)
+{
+    uint32_t profiles = 0;
+    for (size_t i = 0; i < f->claimants.n; i++) {
+        const struct claimant_ops *ops = &f->claimants.items[i].ops;
+        profiles |= ops->waiting_share ? ops->waiting_share(ops->self) : 0;
+    }
+    struct slice_count n = slices_stranded(&f->nodes, profiles);
+    book_strand(f, n.memory, n.compute);
+}
 
 /* Of the free GPUs, those on nodes too small for every waiting request are stranded. */
 static void strand(struct fleet *f)
 {
     uint32_t smallest = 0;
+    if (f->nodes.slices) {
+        strand_slices(f);
+        return;
+    }
     for (size_t i = 0; i < f->claimants.n && smallest != 1; i++) { /* there is no smaller one */
         const struct claimant_ops *ops = &f->claimants.items[i].ops;
         uint32_t share = ops->waiting_share ? ops->waiting_share(ops->self) : 0;
         if (share > 0 && (smallest == 0 || share < smallest))
             smallest = share;
     }
-    book_strand(f, nodes_free_below(&f->nodes, smallest));
+    book_strand(f, nodes_free_below(&f->nodes, smallest), 0);
 }
 
 /* What a pass changes can make room for a claimant whose turn is over. Whoever asks for a pass
@@ -97,7 +129,10 @@ static enum hr_err per_node_init(struct fleet *f)
 
 static enum hr_err init(struct fleet *f, const struct fleet_plan *plan)
 {
-    TRY(nodes_init(&f->nodes, plan->groups, plan->n_groups, &f->arena));
+    TRY(nodes_init(&f->nodes, plan->groups, plan->n_groups, fleet_plan_units_per_gpu(plan),
+                   &f->arena));
+    if (plan->sharing.kind == SHARING_MIG)
+        TRY(slices_init(&f->nodes, &plan->sharing, &f->arena));
     TRY(nodes_arrange(&f->nodes, plan->place, &plan->fabric, &f->arena));
     TRY(per_node_init(f));
     TRY(nodes_out_init(f));
@@ -119,6 +154,7 @@ struct fleet *fleet_new(const struct fleet_plan *plan, struct engine *engine, st
         .ledger = ledger,
         .seed = seed,
         .replication = replication,
+        .reconfigure_ns = plan->sharing.reconfigure_ns,
         .free_slot = NONE,
         .free_claim = NONE,
         .pass_timer = TIMER_NONE,

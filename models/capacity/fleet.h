@@ -35,6 +35,7 @@
 
 #include "models/capacity/ledger.h"
 #include "models/capacity/supply.h"
+#include "models/hardware/mig_index.h"
 #include "sim/dist.h"
 #include "sim/engine.h"
 #include "sim/err.h"
@@ -179,7 +180,23 @@ struct fabric {
     uint32_t n_leaves;          /* 0: no topology */
 };
 
-/* One pool. */
+/* How the GPUs of a pool are shared. */
+enum sharing_kind {
+    SHARING_NONE,   /* whole GPUs */
+    SHARING_MIG,    /* instances at legal places; memory slices are counted */
+    SHARING_CLIENTS /* so many alike clients a GPU: MPS, time-slicing */
+};
+
+struct sharing_plan {
+    enum sharing_kind kind;
+    uint32_t units_per_gpu;       /* what is counted of one GPU: memory slices, clients; 0: 1 */
+    const struct mig_tables *mig; /* not owned; of a static layout: with its starts alone */
+    enum mig_order order;         /* on which GPU, and where on it */
+    enum mig_rule rule;
+    simtime_ns reconfigure_ns; /* an instance is destroyed and the next one made */
+};
+
+/* One pool. What it counts are GPUs; in a shared pool units: quotas, shapes, leases. */
 struct fleet_plan {
     const struct node_group *groups; /* not owned */
     size_t n_groups;
@@ -191,9 +208,13 @@ struct fleet_plan {
     struct supply_plan supply;
     enum place_rule place;
     struct fabric fabric;
+    struct sharing_plan sharing;
 };
 
 uint32_t fleet_plan_gpus(const struct fleet_plan *p);
+uint32_t fleet_plan_units_per_gpu(const struct fleet_plan *p);
+/* Compute slices of all GPUs; 0 where there is no MIG. */
+uint32_t fleet_plan_compute(const struct fleet_plan *p);
 
 /* ---- shapes, leases ---- */
 
@@ -205,6 +226,7 @@ enum shape_kind {
     SHAPE_ANY,
     SHAPE_WHOLE_NODES, /* whole nodes and one remainder, or it waits */
     SHAPE_ONE_LEAF,    /* these in one leaf group, or it waits */
+    SHAPE_SLICE,       /* a MIG instance */
     SHAPE_KINDS
 };
 extern const char *const shape_kind_names[SHAPE_KINDS];
@@ -216,6 +238,7 @@ extern const char *const lease_span_names[LEASE_SPANS];
 struct shape {
     uint32_t gpus;
     enum shape_kind kind;
+    uint8_t profile; /* slice: number in the pool's tables; gpus are its memory slices */
 };
 
 struct fleet; /* opaque */
@@ -224,6 +247,7 @@ struct fleet; /* opaque */
 struct pool {
     struct fleet *fleet;
     struct ledger *ledger;
+    struct ledger *compute; /* of compute slices; NULL where there is no MIG */
 };
 
 typedef uint32_t lease_id;
@@ -280,7 +304,7 @@ struct claimant_ops {
      * not preemptible and never chosen. */
     uint64_t (*loss)(void *self, lease_id l, simtime_ns now);
     /* Smallest per-node share of any request that waits and that quota would admit; 0: none waits.
-     */
+     * With MIG: the profiles that wait, a bit each. */
     uint32_t (*waiting_share)(void *self);
     /* The stopped lease's GPUs are gone (teardown done, before the scrub). May be NULL. */
     void (*released)(void *self, lease_id l, simtime_ns now);
@@ -317,6 +341,8 @@ struct fleet_trace {
 struct fleet *fleet_new(const struct fleet_plan *plan, struct engine *engine, struct ledger *ledger,
                         uint64_t seed, uint32_t replication);
 void fleet_free(struct fleet *f);
+/* With MIG, before the run: the ledger of compute slices, which must outlive the fleet. */
+void fleet_compute_set(struct fleet *f, struct ledger *compute);
 void fleet_trace_set(struct fleet *f, const struct fleet_trace *t);
 void fleet_watch_set(struct fleet *f, const struct fleet_watch *w);
 

@@ -10,6 +10,7 @@
  *   rule       in which order, and what a set costs: the rules
  *   consolidate  small leases that move off a node
  *   leaves     leaf groups by wholly free nodes
+ *   slices     MIG instances on the GPUs of nodes
  *   block      whole nodes of one leaf group that come together
  *   spread     nodes of a start larger than a node, over free and incoming GPUs
  *   reclaim    fleet_reclaim, granting, giving up, the reclaim rows
@@ -61,6 +62,9 @@ struct lease {
     int32_t priority;     /* its claimant's and that of its ask */
     simtime_ns submit_ns; /* of its ask */
     simtime_ns guard_ns;  /* of its ask */
+    uint32_t compute;     /* slices of it; 0 where there is no MIG */
+    uint8_t profile;      /* with MIG */
+    bool reconfigures;    /* stopping, after the scrub: its instance is replaced */
     uint32_t lost;        /* held: GPUs gone with failed nodes and not replaced */
     uint32_t missing;     /* assembling: GPUs still to come */
     uint32_t promised;    /* collecting: of these, how many its quota is kept for */
@@ -112,7 +116,9 @@ struct claimant {
      * as serving is min(busy, ready) once fleet_busy_set has been called, else those of leases set
      * to GPU_SERVING. */
     uint32_t ready, set_serving, serving;
-    uint32_t busy; /* NONE: fleet_busy_set has not been called */
+    uint32_t slice_memory, slice_compute; /* with MIG: of its instances, which are alike where some
+                                             serve */
+    uint32_t busy;                        /* NONE: fleet_busy_set has not been called */
     struct rng teardown, scrub;
 };
 
@@ -227,6 +233,8 @@ struct fleet {
     struct reclaim_plan plan;
     struct engine *engine;
     struct ledger *ledger;
+    struct ledger *compute; /* of compute slices, or NULL */
+    simtime_ns reconfigure_ns;
     uint64_t seed;
     uint32_t replication;
     struct fleet_trace trace;
@@ -248,7 +256,8 @@ struct fleet {
     } tree;
     uint32_t n_cohorts;
     uint64_t unlent, kept[QUOTA_COUNTS]; /* of all nodes */
-    uint32_t stranded; /* of the free GPUs, those the ledger has in GPU_STRANDED */
+    /* Of the free GPUs, those the ledger has in GPU_STRANDED; of the compute slices likewise. */
+    uint32_t stranded, stranded_compute;
 
     struct {
         struct lease *items;
@@ -397,9 +406,11 @@ void book_keep(struct fleet *f, uint32_t slot, uint32_t gpus);      /* free to k
 void book_unkeep(struct fleet *f, uint32_t slot, uint32_t gpus);    /* kept to free */
 void book_grant(struct fleet *f, uint32_t slot);                    /* kept to ready */
 void book_busy(struct fleet *f, uint32_t claimant);                 /* ready: serving or idle */
-void book_strand(struct fleet *f, uint32_t gpus);                   /* of the free ones */
-void book_out(struct fleet *f, enum gpu_state from, enum gpu_state to,
-              uint32_t gpus); /* nobody's, in no lease */
+void book_strand(struct fleet *f, uint32_t gpus, uint32_t compute); /* of the free ones */
+void book_reconfigure(struct fleet *f, uint32_t slot);              /* scrubbing to reconfiguring */
+/* Nobody's, in no lease. */
+void book_out(struct fleet *f, enum gpu_state from, enum gpu_state to, uint32_t gpus,
+              uint32_t compute);
 /* GPUs that a lease loses now, booked (nobody, to); its gpus is the lessened number when it
  * returns.
  */

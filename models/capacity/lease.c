@@ -6,6 +6,7 @@
  * once (plus four bytes a lease ever made, for the way from number to slot). Held leases are linked
  * per claimant: victims are chosen among them. */
 #include "models/capacity/fleet_internal.h"
+#include "models/capacity/slices.h"
 #include "sim/vec.h"
 
 #include <assert.h>
@@ -33,6 +34,11 @@ static enum hr_err slot_new(struct fleet *f)
     return HR_OK;
 }
 
+static uint32_t compute_of(const struct fleet *f, const struct shape *shape)
+{
+    return f->nodes.slices ? f->nodes.slices->index.t->gpu.profiles[shape->profile].compute : 0;
+}
+
 enum hr_err lease_new(struct fleet *f, uint32_t claimant, const struct ask *ask, uint32_t *slot)
 {
     if (f->free_slot == NONE)
@@ -54,6 +60,8 @@ enum hr_err lease_new(struct fleet *f, uint32_t claimant, const struct ask *ask,
         .tag = ask->tag,
         .gpus = ask->shape.gpus,
         .kind = ask->shape.kind,
+        .profile = ask->shape.profile,
+        .compute = compute_of(f, &ask->shape),
         .priority = f->claimants.items[claimant].quota.priority + ask->priority,
         .submit_ns = ask->submit_ns,
         .guard_ns = ask->guard_ns,
@@ -94,6 +102,10 @@ void lease_hold(struct fleet *f, uint32_t slot, simtime_ns now)
     c->held += l->gpus;
     if (l->base != LEASE_NONE)
         f->leases.items[lease_slot(f, l->base)].extended += l->gpus;
+    if (l->compute > 0) {
+        c->slice_memory = l->gpus;
+        c->slice_compute = l->compute;
+    }
 }
 
 void lease_unhold(struct fleet *f, uint32_t slot)

@@ -6,6 +6,7 @@
  * charged for what they still have from then on, and a lease may be left with none at all. These
  * are rare events (a few a node and year), so they walk over all leases. */
 #include "models/capacity/fleet_internal.h"
+#include "models/capacity/slices.h"
 #include "sim/vec.h"
 
 #include <assert.h>
@@ -96,19 +97,27 @@ lease_id fleet_node_next_lease(const struct fleet *f, uint32_t node, lease_id af
 
 /* ---- closing and opening ---- */
 
-static void keep_out(struct fleet *f, uint32_t node, uint64_t mask)
+/* compute: slices that come with it. */
+static void keep_out(struct fleet *f, uint32_t node, uint64_t mask, uint32_t compute)
 {
     uint32_t gpus = mask_count(mask);
     assert((f->out_mask[node] & mask) == 0);
     f->out_mask[node] |= mask;
     f->n_out += gpus;
-    book_out(f, GPU_FREE, (enum gpu_state)f->out_state[node], gpus);
+    book_out(f, GPU_FREE, (enum gpu_state)f->out_state[node], gpus, compute);
+}
+
+/* Compute slices that no instance of a node has. */
+static uint32_t free_compute(const struct fleet *f, uint32_t node)
+{
+    return f->nodes.slices ? slices_free_compute(&f->nodes, node) : 0;
 }
 
 void nodes_out_return(struct fleet *f, uint32_t node, uint64_t mask)
 {
+    uint32_t compute = f->nodes.slices ? slices_end(&f->nodes, node, mask) : 0;
     if (mask && node_closed(f, node))
-        keep_out(f, node, mask);
+        keep_out(f, node, mask, compute);
     else if (mask)
         nodes_give(&f->nodes, node, mask);
     uint32_t size = f->nodes.size[node];
@@ -126,7 +135,8 @@ static void unspare(struct fleet *f, uint32_t node)
 void fleet_node_close(struct fleet *f, uint32_t node, enum gpu_state state)
 {
     if (node_closed(f, node)) {
-        book_out(f, (enum gpu_state)f->out_state[node], state, mask_count(f->out_mask[node]));
+        book_out(f, (enum gpu_state)f->out_state[node], state, mask_count(f->out_mask[node]),
+                 free_compute(f, node));
         f->out_state[node] = (uint8_t)state;
         unspare(f, node);
         return;
@@ -137,7 +147,9 @@ void fleet_node_close(struct fleet *f, uint32_t node, enum gpu_state state)
     uint32_t free = f->nodes.free_count[node];
     uint64_t mask = free ? nodes_take_on(&f->nodes, node, free) : 0;
     f->out_state[node] = (uint8_t)state;
-    keep_out(f, node, mask);
+    if (f->nodes.slices)
+        slices_close(&f->nodes, node);
+    keep_out(f, node, mask, free_compute(f, node));
     f->changes++;
     collect_withdraw(f);
 }
@@ -146,13 +158,16 @@ void fleet_node_open(struct fleet *f, uint32_t node)
 {
     assert(node_closed(f, node));
     uint64_t mask = f->out_mask[node];
-    book_out(f, (enum gpu_state)f->out_state[node], GPU_FREE, mask_count(mask));
+    book_out(f, (enum gpu_state)f->out_state[node], GPU_FREE, mask_count(mask),
+             free_compute(f, node));
     f->n_out -= mask_count(mask);
     f->out_mask[node] = 0;
     f->out_state[node] = GPU_STATES;
     f->n_closed--;
     unspare(f, node);
     f->n_unclaimed += claims_unclaimed(f, node);
+    if (f->nodes.slices)
+        slices_open(&f->nodes, node);
     if (mask)
         nodes_give(&f->nodes, node, mask);
     f->changes++;
@@ -217,6 +232,8 @@ static void lose_part(struct fleet *f, uint32_t slot, uint32_t node, enum gpu_st
         quota_release(f, l->claimant, gpus);
     quota_untie(f, l->claimant, gpus);
     book_lose(f, slot, gpus, state);
+    if (f->nodes.slices)
+        slices_end(&f->nodes, node, mask);
     f->out_mask[node] |= mask;
     f->n_out += gpus;
 }

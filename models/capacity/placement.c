@@ -1,5 +1,5 @@
 /* The index of free GPUs and the placement rules; placement_internal.h states both. */
-#include "models/capacity/placement_internal.h"
+#include "models/capacity/slices.h"
 
 #include "sim/vec.h"
 
@@ -44,10 +44,11 @@ static void index_remove(struct nodes *ns, uint32_t node)
 }
 
 /* Number of nodes and GPUs, and the largest node. */
-static void measure(struct nodes *ns, const struct node_group *groups, size_t n_groups)
+static void measure(struct nodes *ns, const struct node_group *groups, size_t n_groups,
+                    uint32_t units)
 {
     for (size_t g = 0; g < n_groups; g++) {
-        uint32_t size = groups[g].gpus_per_node;
+        uint32_t size = groups[g].gpus_per_node * units;
         assert(size >= 1 && size <= NODE_MAX_GPUS);
         ns->n += groups[g].nodes;
         ns->n_gpus += groups[g].nodes * size;
@@ -57,10 +58,10 @@ static void measure(struct nodes *ns, const struct node_group *groups, size_t n_
 }
 
 enum hr_err nodes_init(struct nodes *ns, const struct node_group *groups, size_t n_groups,
-                       struct arena *arena)
+                       uint32_t units_per_gpu, struct arena *arena)
 {
     *ns = (struct nodes){.uniform = true, .leaves = {.n = 1}};
-    measure(ns, groups, n_groups);
+    measure(ns, groups, n_groups, units_per_gpu);
     ns->size = arena_array(arena, ns->n, sizeof *ns->size);
     ns->free_count = arena_array(arena, ns->n, sizeof *ns->free_count);
     ns->free_mask = arena_array(arena, ns->n, sizeof *ns->free_mask);
@@ -73,8 +74,9 @@ enum hr_err nodes_init(struct nodes *ns, const struct node_group *groups, size_t
     uint32_t node = 0;
     for (size_t g = 0; g < n_groups; g++)
         for (uint32_t i = 0; i < groups[g].nodes; i++, node++) {
-            ns->size[node] = ns->free_count[node] = (uint8_t)groups[g].gpus_per_node;
-            ns->free_mask[node] = mask_full(groups[g].gpus_per_node);
+            uint32_t size = groups[g].gpus_per_node * units_per_gpu;
+            ns->size[node] = ns->free_count[node] = (uint8_t)size;
+            ns->free_mask[node] = mask_full(size);
             index_add(ns, node);
         }
     ns->n_free = ns->n_gpus;
@@ -91,15 +93,22 @@ uint64_t mask_lowest(uint64_t mask, uint32_t n)
     return mask & ~rest;
 }
 
-uint64_t nodes_take_on(struct nodes *ns, uint32_t node, uint32_t n)
+static void take_mask(struct nodes *ns, uint32_t node, uint64_t mask)
 {
-    assert(n <= ns->free_count[node]);
-    uint64_t mask = mask_lowest(ns->free_mask[node], n);
+    uint32_t n = mask_count(mask);
+    assert((mask & ~ns->free_mask[node]) == 0);
     index_remove(ns, node);
     ns->free_mask[node] &= ~mask;
     ns->free_count[node] = (uint8_t)(ns->free_count[node] - n);
     ns->n_free -= n;
     index_add(ns, node);
+}
+
+uint64_t nodes_take_on(struct nodes *ns, uint32_t node, uint32_t n)
+{
+    assert(n <= ns->free_count[node]);
+    uint64_t mask = mask_lowest(ns->free_mask[node], n);
+    take_mask(ns, node, mask);
     return mask;
 }
 
@@ -155,13 +164,14 @@ bool nodes_consistent(const struct nodes *ns)
         if (nodes_with[b] != ns->nodes_with[b] ||
             (b > 0 && (ns->some >> (b - 1) & 1) != (nodes_with[b] > 0)))
             return false;
-    return n_free == ns->n_free && n_whole == ns->n_whole && leaves_consistent(ns);
+    return n_free == ns->n_free && n_whole == ns->n_whole && leaves_consistent(ns) &&
+           (!ns->slices || slices_consistent(ns));
 }
 
 /* ---- the rules ---- */
 
-const char *const shape_kind_names[SHAPE_KINDS] = {"one-node", "whole-nodes", "any",
-                                                   "only-whole-nodes", "one-leaf"};
+const char *const shape_kind_names[SHAPE_KINDS] = {"one-node",         "whole-nodes", "any",
+                                                   "only-whole-nodes", "one-leaf",    "slice"};
 const char *const lease_span_names[LEASE_SPANS] = {"node", "leaf", "leaves"};
 #define NAME_ENTRY(code, name, doc) name,
 const char *const place_rule_names[PLACE_RULES] = {PLACE_LIST(NAME_ENTRY)};
@@ -212,7 +222,7 @@ static uint32_t one_node(const struct nodes *ns, uint32_t n)
 
 bool nodes_one_node(const struct nodes *ns, const struct shape *shape)
 {
-    return shape->kind == SHAPE_ONE_NODE ||
+    return shape->kind == SHAPE_ONE_NODE || shape->kind == SHAPE_SLICE ||
            (shape->kind != SHAPE_ANY && shape->gpus <= ns->largest);
 }
 
@@ -243,6 +253,10 @@ static enum grant strict_fit(const struct nodes *ns, const struct shape *shape)
 enum grant nodes_fit(const struct nodes *ns, const struct shape *shape)
 {
     assert(shape->gpus > 0);
+    if (ns->slices)
+        return slices_fit(ns, shape);
+    if (shape->kind == SHAPE_SLICE)
+        return GRANT_NEVER;
     bool one = nodes_one_node(ns, shape);
     if (shape->gpus > (one ? ns->largest : ns->n_gpus))
         return GRANT_NEVER;
@@ -333,6 +347,13 @@ static bool take_whole(struct nodes *ns, uint32_t gpus, struct parts *out)
     return false;
 }
 
+static void take_slice(struct nodes *ns, const struct shape *shape, struct parts *out)
+{
+    struct part part = slices_take(ns, shape);
+    take_mask(ns, part.node, part.mask);
+    out->items[out->n++] = part;
+}
+
 enum hr_err nodes_take(struct nodes *ns, const struct shape *shape, struct parts *out)
 {
     uint32_t gpus = shape->gpus;
@@ -340,7 +361,9 @@ enum hr_err nodes_take(struct nodes *ns, const struct shape *shape, struct parts
     uint32_t most = one ? 1 : gpus < ns->n ? gpus : ns->n;
     if (!vec_reserve(out, out->n + most))
         return HR_NOMEM;
-    if (one)
+    if (ns->slices)
+        take_slice(ns, shape, out);
+    else if (one)
         take_part(ns, one_node(ns, gpus), gpus, out);
     else if (shape->kind == SHAPE_ONE_LEAF && ns->leaves.n > 1)
         take_in_leaf(ns, leaves_with(ns, gpus / ns->largest, gpus % ns->largest), gpus, out);

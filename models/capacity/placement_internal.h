@@ -81,11 +81,12 @@ struct nodes {
     enum place_rule rule;
     bool uniform; /* all nodes are of one size */
     struct leaves leaves;
+    struct slices *slices; /* the arena's; NULL: whole GPUs */
 };
 
 /* All GPUs free. Memory is the arena's. */
 enum hr_err nodes_init(struct nodes *ns, const struct node_group *groups, size_t n_groups,
-                       struct arena *arena);
+                       uint32_t units_per_gpu, struct arena *arena);
 
 /* The rule, and leaf groups with so many nodes each (n 0: none); before anything is taken. */
 enum hr_err nodes_arrange(struct nodes *ns, enum place_rule rule, const struct fabric *fabric,

@@ -164,7 +164,8 @@ static enum grant take(struct fleet *f, uint32_t claimant, const struct ask *ask
     f->victims.n_chosen = 0;
     if (would == GRANT_NEVER)
         return would;
-    if (would != GRANT_OK && !decide(f, &taking, shape, would, free))
+    /* Slices are waited for: evicting instances does not say which profile fits afterwards. */
+    if (would != GRANT_OK && (f->nodes.slices || !decide(f, &taking, shape, would, free)))
         return would;
     if (lease_for(f, claimant, ask, &slot) != HR_OK)
         return GRANT_FAILED;

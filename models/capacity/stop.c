@@ -3,6 +3,8 @@
  *     held --fleet_stop_at--> draining until at, then teardown (draining) --> scrubbing --> gone
  *                             charged to its claimant                        no owner
  *
+ * With MIG the change of the instance follows the scrub (reconfiguring, no owner).
+ *
  * The lengths of teardown and scrub are drawn when the lease stops, from the claimant's own
  * streams, so the n-th stop of a claimant takes the same times in every design. */
 #include "models/capacity/fleet_internal.h"
@@ -68,9 +70,15 @@ static void teardown_over(struct fleet *f, uint32_t slot)
         ops->released(ops->self, l->id, fleet_now(f));
 }
 
+/* With MIG the instance is destroyed and the next one made before its slices are free. */
 static void scrub_over(struct fleet *f, uint32_t slot)
 {
     const struct lease *l = &f->leases.items[slot];
+    if (f->nodes.slices && f->reconfigure_ns > 0 && !l->reconfigures && l->gpus > 0) {
+        book_reconfigure(f, slot);
+        engine_schedule(f->engine, l->timer, sim_time_add(fleet_now(f), f->reconfigure_ns));
+        return;
+    }
     f->frees++;
     book_clean(f, slot);
     quota_untie(f, l->claimant, l->gpus);

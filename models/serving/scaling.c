@@ -12,7 +12,7 @@ uint32_t scaling_current(const struct service *s)
 
 static struct ask replica_ask(const struct unit *u)
 {
-    const struct shape shape = {u->service->plan->gpus_per_replica, SHAPE_ONE_NODE};
+    const struct shape shape = {.gpus = u->service->plan->gpus_per_replica, .kind = SHAPE_ONE_NODE};
     return (struct ask){.shape = shape, .tag = u->number};
 }
 

@@ -69,7 +69,7 @@ static bool extend(struct training *t, uint32_t g, uint32_t most, enum gpu_state
 {
     struct gang *gang = &t->gangs.items[g];
     struct fleet *f = gang_fleet(t, gang);
-    const struct ask ask = {.shape = {next_step(t, gang, most), t->plan->placement},
+    const struct ask ask = {.shape = {.gpus = next_step(t, gang, most), .kind = t->plan->placement},
                             .tag = g | EXTENSION_TAG,
                             .priority = gang->priority,
                             .submit_ns = gang->row.submit_ns,

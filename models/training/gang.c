@@ -79,7 +79,7 @@ bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
 
 struct shape gang_shape(const struct training *t, uint32_t g)
 {
-    return (struct shape){t->gangs.items[g].row.min_gpus, t->plan->placement};
+    return (struct shape){.gpus = t->gangs.items[g].row.min_gpus, .kind = t->plan->placement};
 }
 
 /* Two gangs that evict each other would do so for ever if neither came to keep any work. From its

@@ -45,7 +45,7 @@ static uint32_t tenant_of(const struct training *t, const struct job *job)
  * its remainder or a node; one where it may be spread over any free GPUs. */
 static uint32_t node_share(const struct training *t, uint32_t tenant, uint32_t gpus)
 {
-    const struct shape in_one = {gpus, SHAPE_ONE_NODE};
+    const struct shape in_one = {.gpus = gpus, .kind = SHAPE_ONE_NODE};
     enum shape_kind kind = t->plan->placement;
     if (kind == SHAPE_ANY)
         return 1;
@@ -197,7 +197,7 @@ static void leave_out_impossible(struct training *t)
     for (size_t i = 0; i < t->backlog.n_classes; i++) {
         const struct backlog_class *c = &t->backlog.classes[i];
         const struct elastic_range range = range_of(t, c->gpus, c->min_gpus, c->max_gpus, false);
-        const struct shape shape = {range.min, t->plan->placement};
+        const struct shape shape = {.gpus = range.min, .kind = t->plan->placement};
         if (refusal(t, 0, &shape) != REFUSAL_NONE)
             backlog_leave_out(&t->backlog, i);
     }

@@ -312,7 +312,7 @@ static bool look_for_room(struct training *t)
     bool changed = false;
     for (size_t i = 0; i < t->why.n_sizes; i++) {
         struct why_size *s = &t->why.sizes[i];
-        const struct shape shape = {s->gpus, t->plan->placement};
+        const struct shape shape = {.gpus = s->gpus, .kind = t->plan->placement};
         for (size_t p = 0; p < t->n_pools && s->n > 0; p++) {
             enum block_reason now = room(t->pools[p].fleet, &shape);
             changed = changed || now != s->room[p];

@@ -153,7 +153,7 @@ void brute_engine_run(const struct brute_case *c, struct brute_result *out)
     p->ledger = ledger_new(BRUTE_TENANTS + 1, (uint64_t)c->nodes * c->gpus_per_node, 0, c->end_ns,
                            c->end_ns);
     p->fleet = fleet_new(&plan, p->engine, p->ledger, 1, 0);
-    p->pool = (struct pool){p->fleet, p->ledger};
+    p->pool = (struct pool){.fleet = p->fleet, .ledger = p->ledger};
     fleet_trace_set(p->fleet, &(struct fleet_trace){p, change});
     for (uint32_t q = 0; q < c->n_queues; q++) {
         fill_queue(p, q);

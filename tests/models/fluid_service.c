@@ -97,7 +97,8 @@ static void service_turn(struct toy *t, simtime_ns now)
     struct fluid *f = t->context;
     for (; f->asked > 0; f->asked--) {
         struct unit *u = spare(f);
-        const struct ask one = {.shape = {1, SHAPE_ONE_NODE}, .tag = f->order.items[f->n_used]};
+        const struct ask one = {.shape = {.gpus = 1, .kind = SHAPE_ONE_NODE},
+                                .tag = f->order.items[f->n_used]};
         if (fleet_acquire(f->rig.fleet, t->number, &one, GPU_LOADING, &u->lease) == GRANT_OK)
             engine_schedule(f->rig.engine, u->timer, now + f->plan->reclaim_ns);
         else if (fleet_reclaim(f->rig.fleet, t->number, &one, 0, &u->lease) != GRANT_OK)
@@ -162,7 +163,7 @@ static void look(void *ctx, uint32_t arg)
 
 static void filler_turn(struct toy *t, simtime_ns now)
 {
-    const struct ask one = {.shape = {1, SHAPE_ONE_NODE}};
+    const struct ask one = {.shape = {.gpus = 1, .kind = SHAPE_ONE_NODE}};
     lease_id l;
     (void)now;
     while (fleet_acquire(t->rig->fleet, t->number, &one, GPU_TRAINING, &l) == GRANT_OK)

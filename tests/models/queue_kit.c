@@ -36,7 +36,8 @@ static void taker_schedule(void *self, simtime_ns now)
     struct fleet *f = t->world->fleet;
     for (; t->started < t->next; t->started++) {
         uint32_t tag = (uint32_t)t->started;
-        const struct ask ask = {.shape = {t->world->plan->takes[tag].gpus, SHAPE_ANY}, .tag = tag};
+        const struct ask ask = {
+            .shape = {.gpus = t->world->plan->takes[tag].gpus, .kind = SHAPE_ANY}, .tag = tag};
         lease_id l;
         if (fleet_acquire(f, t->claimant, &ask, GPU_HELD_IDLE, &l) == GRANT_OK)
             take_begins(t, tag, l, now);
@@ -168,7 +169,7 @@ void world_open(struct world *w, const struct world_plan *p)
     fleet_trace_set(w->fleet, &trace);
     taker_open(w);
     const struct training_sink sink = {w, take_row};
-    w->pool = (struct pool){w->fleet, w->ledger};
+    w->pool = (struct pool){.fleet = w->fleet, .ledger = w->ledger};
     cr_assert_eq(training_new(p->queue, 0, w->engine, &w->pool, 1, p->seed, p->replication,
                               p->start_ns, p->end_ns, &sink, &w->training),
                  HR_OK);

@@ -120,7 +120,7 @@ static void fill(struct small *s, struct rig *r, struct toy *gang, uint64_t *see
         for (uint32_t i = 0; i < NODES; i++)
             before[i] = fleet_node_free(r->fleet, i);
         lease_id l;
-        const struct ask ask = {.shape = {gpus, kind}, .tag = s->n};
+        const struct ask ask = {.shape = {.gpus = gpus, .kind = kind}, .tag = s->n};
         if (fleet_acquire(r->fleet, gang->number, &ask, GPU_TRAINING, &l) != GRANT_OK)
             continue;
         for (uint32_t i = 0; i < NODES; i++) {
@@ -153,8 +153,8 @@ static void one_case(uint64_t *seed)
         loss[i] = draw_below(seed, 50);
     gang->loss = loss;
     fill(&s, &r, gang, seed);
-    const struct shape shape = {SIZE + 1 + draw_below(seed, 2 * SIZE),
-                                draw_below(seed, 2) ? SHAPE_ONE_LEAF : SHAPE_WHOLE_NODES};
+    const struct shape shape = {.gpus = SIZE + 1 + draw_below(seed, 2 * SIZE),
+                                .kind = draw_below(seed, 2) ? SHAPE_ONE_LEAF : SHAPE_WHOLE_NODES};
     bool possible = holds(&s, (1u << s.n) - 1, &shape);
     bool fits = holds(&s, 0, &shape);
     const struct ask ask = {.shape = shape};

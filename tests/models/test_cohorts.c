@@ -328,7 +328,7 @@ Test(cohorts, without_cohorts_it_is_the_flat_rule)
         }
         for (uint32_t step = 1; step < 60 && n < 64; step++) {
             struct toy *t = r.toys[draw_below(&seed, 4)];
-            const struct ask ask = {.shape = {1 + draw_below(&seed, 5), SHAPE_ANY}};
+            const struct ask ask = {.shape = {.gpus = 1 + draw_below(&seed, 5), .kind = SHAPE_ANY}};
             if (draw_below(&seed, 3) || n == 0)
                 n += fleet_acquire(r.fleet, t->number, &ask, GPU_TRAINING, &leases[n]) == GRANT_OK;
             else
@@ -351,14 +351,16 @@ Test(cohorts, without_cohorts_it_is_the_flat_rule)
 
 static enum grant reclaim_with(struct toy *t, uint32_t gpus, int32_t priority, simtime_ns submit)
 {
-    const struct ask ask = {.shape = {gpus, SHAPE_ANY}, .priority = priority, .submit_ns = submit};
+    const struct ask ask = {
+        .shape = {.gpus = gpus, .kind = SHAPE_ANY}, .priority = priority, .submit_ns = submit};
     lease_id l;
     return fleet_reclaim(t->rig->fleet, t->number, &ask, 0, &l);
 }
 
 static void acquire_with(struct toy *t, uint32_t gpus, int32_t priority, simtime_ns submit)
 {
-    const struct ask ask = {.shape = {gpus, SHAPE_ANY}, .priority = priority, .submit_ns = submit};
+    const struct ask ask = {
+        .shape = {.gpus = gpus, .kind = SHAPE_ANY}, .priority = priority, .submit_ns = submit};
     lease_id l;
     cr_assert_eq(fleet_acquire(t->rig->fleet, t->number, &ask, GPU_TRAINING, &l), GRANT_OK);
 }

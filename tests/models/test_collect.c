@@ -11,7 +11,7 @@ static const struct rig_plan two_nodes = {
 
 static lease_id collect(struct toy *t, enum shape_kind kind, uint32_t gpus)
 {
-    const struct ask ask = {.shape = {gpus, kind}};
+    const struct ask ask = {.shape = {.gpus = gpus, .kind = kind}};
     lease_id l = LEASE_NONE;
     cr_assert_eq(fleet_collect(t->rig->fleet, t->number, &ask, &l), GRANT_OK);
     return l;
@@ -19,7 +19,7 @@ static lease_id collect(struct toy *t, enum shape_kind kind, uint32_t gpus)
 
 static enum grant try_collect(struct toy *t, enum shape_kind kind, uint32_t gpus)
 {
-    const struct ask ask = {.shape = {gpus, kind}};
+    const struct ask ask = {.shape = {.gpus = gpus, .kind = kind}};
     lease_id l = LEASE_NONE;
     return fleet_collect(t->rig->fleet, t->number, &ask, &l);
 }
@@ -239,7 +239,7 @@ Test(collect, gives_way_to_higher_priority_only_where_that_may_preempt)
         lease_id a = toy_acquire(t, SHAPE_ONE_NODE, 6, GPU_TRAINING, 0);
         collect(t, SHAPE_ANY, 8);
         cr_expect_eq(rig_shares(&r, t, GPU_HELD_IDLE), 6);
-        const struct ask urgent = {.shape = {4, SHAPE_ANY}, .priority = 1};
+        const struct ask urgent = {.shape = {.gpus = 4, .kind = SHAPE_ANY}, .priority = 1};
         lease_id l;
         enum grant g = fleet_reclaim(r.fleet, t->number, &urgent, 0, &l);
         cr_expect_eq(g, may ? GRANT_OK : GRANT_QUOTA);
@@ -387,7 +387,7 @@ static void start_jobs(struct toy *t, simtime_ns now)
 {
     struct backlog *b = t->context;
     static const struct dist two_hours = {.kind = DIST_EXPONENTIAL, .mean_s = 7200};
-    const struct ask ask = {.shape = {1, SHAPE_ONE_NODE}};
+    const struct ask ask = {.shape = {.gpus = 1, .kind = SHAPE_ONE_NODE}};
     for (uint32_t i = 0; i < SLOTS; i++) {
         if (b->running[i] != LEASE_NONE)
             continue;

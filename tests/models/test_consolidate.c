@@ -54,10 +54,10 @@ Test(consolidate, count_is_not_shape)
         cr_assert_eq(low->n_evicted, 8);
         cr_assert_eq(fleet_free_gpus(r.fleet), 8);
         for (uint32_t block = 8; block > 2; block--) {
-            const struct shape shape = {block, SHAPE_ONE_NODE};
+            const struct shape shape = {.gpus = block, .kind = SHAPE_ONE_NODE};
             cr_assert_eq(fleet_would(r.fleet, t->number, &shape), GRANT_SHAPE);
         }
-        const struct shape largest = {2, SHAPE_ONE_NODE};
+        const struct shape largest = {.gpus = 2, .kind = SHAPE_ONE_NODE};
         cr_assert_eq(fleet_would(r.fleet, t->number, &largest), GRANT_OK);
         high->on_evict = wants_back;
         high->turn = restart;
@@ -90,7 +90,7 @@ Test(consolidate, fewest_moves)
     for (int node = 0; node < 3; node++)
         fleet_stop_at(r.fleet, fillers[node], 0, 0);
     rig_run(&r, SIM_S);
-    const struct shape shape = {4, SHAPE_ONE_NODE};
+    const struct shape shape = {.gpus = 4, .kind = SHAPE_ONE_NODE};
     cr_assert_eq(fleet_free_gpus(r.fleet), 4);
     cr_assert_eq(fleet_would(r.fleet, t->number, &shape), GRANT_SHAPE);
     toy_reclaim(t, SHAPE_ONE_NODE, 4);
@@ -181,7 +181,7 @@ Test(consolidate, the_moves_are_fewest_of_all)
         while (n_stop > 0)
             fleet_stop_at(r.fleet, stop[--n_stop], 0, 0);
         rig_run(&r, SIM_S);
-        const struct shape shape = {2 + draw_below(&seed, 3), SHAPE_ONE_NODE};
+        const struct shape shape = {.gpus = 2 + draw_below(&seed, 3), .kind = SHAPE_ONE_NODE};
         if (fleet_would(r.fleet, t->number, &shape) == GRANT_SHAPE) {
             uint32_t best = least_moves(&p, shape.gpus);
             bool granted = toy_try_reclaim(t, SHAPE_ONE_NODE, shape.gpus) == GRANT_OK;
@@ -268,10 +268,11 @@ static void crowd_turn(struct toy *t, simtime_ns now)
     struct crowd *c = t->context;
     cr_assert_lt(t->n_turns, PASSES, "at %llu ns", (unsigned long long)now);
     for (uint32_t g = 0; g < GANGS; g++) {
-        const struct ask ask = {.shape = {c->gpus[g], g % 2 ? SHAPE_ONE_NODE : SHAPE_ANY},
-                                .priority = c->priority[g],
-                                .tag = g,
-                                .submit_ns = g};
+        const struct ask ask = {
+            .shape = {.gpus = c->gpus[g], .kind = g % 2 ? SHAPE_ONE_NODE : SHAPE_ANY},
+            .priority = c->priority[g],
+            .tag = g,
+            .submit_ns = g};
         lease_id l;
         if (!(c->waits >> g & 1))
             continue;

@@ -25,7 +25,7 @@ static void site_init(struct site *s, enum place_rule rule, uint32_t size, const
     *s = (struct site){0};
     arena_init(&s->arena);
     const struct fabric fabric = {leaves, n_leaves};
-    cr_assert_eq(nodes_init(&s->nodes, &group, 1, &s->arena), HR_OK);
+    cr_assert_eq(nodes_init(&s->nodes, &group, 1, 1, &s->arena), HR_OK);
     cr_assert_eq(nodes_arrange(&s->nodes, rule, &fabric, &s->arena), HR_OK);
 }
 
@@ -37,7 +37,7 @@ static void site_fini(struct site *s)
 
 static void take(struct site *s, enum shape_kind kind, uint32_t gpus)
 {
-    const struct shape shape = {gpus, kind};
+    const struct shape shape = {.gpus = gpus, .kind = kind};
     s->parts.n = 0;
     cr_assert_eq(nodes_fit(&s->nodes, &shape), GRANT_OK);
     cr_assert_eq(nodes_take(&s->nodes, &shape, &s->parts), HR_OK);
@@ -45,7 +45,7 @@ static void take(struct site *s, enum shape_kind kind, uint32_t gpus)
 
 static enum grant fit(const struct site *s, enum shape_kind kind, uint32_t gpus)
 {
-    const struct shape shape = {gpus, kind};
+    const struct shape shape = {.gpus = gpus, .kind = kind};
     return nodes_fit(&s->nodes, &shape);
 }
 
@@ -314,8 +314,9 @@ static void see(struct plain *p, const struct site *s)
 
 static void one_start(struct site *s, struct plain *p, struct parts *held, uint64_t *seed)
 {
-    const struct shape shape = {1 + draw_below(seed, draw_below(seed, 2) ? p->size : 6 * p->size),
-                                (enum shape_kind)draw_below(seed, SHAPE_KINDS)};
+    const struct shape shape = {
+        .gpus = 1 + draw_below(seed, draw_below(seed, 2) ? p->size : 6 * p->size),
+        .kind = (enum shape_kind)draw_below(seed, SHAPE_SLICE)};
     see(p, s);
     enum grant expected = plain_take(p, &shape);
     cr_assert_eq(nodes_fit(&s->nodes, &shape), expected, "rule %d kind %d gpus %u", p->rule,

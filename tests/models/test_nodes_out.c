@@ -197,7 +197,7 @@ Test(nodes_out, a_failed_replica_returns_its_requests)
     const struct fleet_plan fleet = {.groups = &group, .n_groups = 1};
     struct engine *engine = engine_new();
     struct ledger *ledger = ledger_new(2, 32, 0, 20 * SIM_MIN, SIM_MIN);
-    struct pool pool = {fleet_new(&fleet, engine, ledger, 1, 0), ledger};
+    struct pool pool = {.fleet = fleet_new(&fleet, engine, ledger, 1, 0), .ledger = ledger};
     struct service *service;
     const struct service_sink sink = {NULL, ignore};
     cr_assert_eq(service_new(&plan, 0, engine, &pool, 1, 1, 0, 20 * SIM_MIN, &sink, &service),

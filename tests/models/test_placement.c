@@ -18,7 +18,7 @@ static void field_init(struct field *f, const struct node_group *groups, size_t 
 {
     *f = (struct field){0};
     arena_init(&f->arena);
-    cr_assert_eq(nodes_init(&f->nodes, groups, n, &f->arena), HR_OK);
+    cr_assert_eq(nodes_init(&f->nodes, groups, n, 1, &f->arena), HR_OK);
 }
 
 static void field_fini(struct field *f)
@@ -29,7 +29,7 @@ static void field_fini(struct field *f)
 
 static void take(struct field *f, enum shape_kind kind, uint32_t gpus)
 {
-    const struct shape shape = {gpus, kind};
+    const struct shape shape = {.gpus = gpus, .kind = kind};
     f->parts.n = 0;
     cr_assert_eq(nodes_fit(&f->nodes, &shape), GRANT_OK);
     cr_assert_eq(nodes_take(&f->nodes, &shape, &f->parts), HR_OK);
@@ -44,7 +44,7 @@ static void part_is(const struct field *f, size_t i, uint32_t node, uint64_t mas
 
 static enum grant fit(const struct field *f, enum shape_kind kind, uint32_t gpus)
 {
-    const struct shape shape = {gpus, kind};
+    const struct shape shape = {.gpus = gpus, .kind = kind};
     return nodes_fit(&f->nodes, &shape);
 }
 
@@ -200,7 +200,7 @@ Test(placement, finds_what_exists_on_tiny_fleets)
         }
         for (uint32_t gpus = 1; gpus <= n * size + 1; gpus++)
             for (int kind = SHAPE_ONE_NODE; kind <= SHAPE_ANY; kind++) {
-                const struct shape s = {gpus, (enum shape_kind)kind};
+                const struct shape s = {.gpus = gpus, .kind = (enum shape_kind)kind};
                 bool one = kind == SHAPE_ONE_NODE || (kind == SHAPE_PREFER_WHOLE && gpus <= size);
                 enum grant g = nodes_fit(&f.nodes, &s);
                 bool exists = any_placement(free, n, gpus, one, 0);

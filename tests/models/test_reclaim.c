@@ -15,7 +15,7 @@ Test(reclaim, the_stages_of_one_start)
     gang->save_ns = 15 * SIM_S;
     toy_acquire(gang, SHAPE_PREFER_WHOLE, 8, GPU_TRAINING, 0);
     rig_run(&r, 100 * SIM_S);
-    const struct ask ask = {.shape = {4, SHAPE_ONE_NODE}, .tag = 7};
+    const struct ask ask = {.shape = {.gpus = 4, .kind = SHAPE_ONE_NODE}, .tag = 7};
     lease_id l;
     cr_assert_eq(fleet_reclaim(r.fleet, service->number, &ask, 5 * SIM_S, &l), GRANT_OK);
     cr_assert_eq(fleet_lease_tag(r.fleet, l), 7);

@@ -46,7 +46,7 @@ static void bench_init(struct bench *b, uint32_t nodes, const struct supply_plan
     b->engine = engine_new();
     b->ledger = ledger_new(2, nodes * 8, from, end, end - from);
     b->fleet = fleet_new(&b->plan, b->engine, b->ledger, seed, replication);
-    const struct pool pool = {b->fleet, b->ledger};
+    const struct pool pool = {.fleet = b->fleet, .ledger = b->ledger};
     const struct claimant_ops nothing = {.waiting_share = no_share};
     uint32_t claimant;
     cr_assert_eq(fleet_claimant_add(b->fleet, "nobody", &toy_low, &nothing, &claimant), HR_OK);
@@ -418,7 +418,7 @@ static void rigged_init(struct rigged *r, uint32_t nodes, const struct supply_pl
     plan.teardown_s = plan.scrub_s = 0;
     rig_init(&r->rig, &plan);
     r->plan = (struct fleet_plan){.name = "pool", .price_usd_per_gpu_h = 2, .supply = *p};
-    const struct pool pool = {r->rig.fleet, r->rig.ledger};
+    const struct pool pool = {.fleet = r->rig.fleet, .ledger = r->rig.ledger};
     r->supply = supply_new(&r->plan, r->rig.engine, &pool, TOY_MAX + 1, 1, 0, 0);
     cr_assert(r->supply);
     supply_start(r->supply);
@@ -441,7 +441,7 @@ static void take_what_there_is(struct toy *t, simtime_ns now)
     struct wish *w = t->context;
     (void)now;
     while (w->left > 0) {
-        const struct ask ask = {.shape = {w->gpus, SHAPE_ONE_NODE}};
+        const struct ask ask = {.shape = {.gpus = w->gpus, .kind = SHAPE_ONE_NODE}};
         lease_id l;
         if (fleet_acquire(t->rig->fleet, t->number, &ask, GPU_TRAINING, &l) != GRANT_OK)
             return;

@@ -15,7 +15,8 @@ static void open_rule(struct rig *r, uint32_t gpus, enum victim_rule rule)
 
 static lease_id hold(struct toy *t, uint32_t gpus, int32_t priority, uint32_t tag)
 {
-    const struct ask ask = {.shape = {gpus, SHAPE_ANY}, .priority = priority, .tag = tag};
+    const struct ask ask = {
+        .shape = {.gpus = gpus, .kind = SHAPE_ANY}, .priority = priority, .tag = tag};
     lease_id l;
     cr_assert_eq(fleet_acquire(t->rig->fleet, t->number, &ask, GPU_TRAINING, &l), GRANT_OK);
     return l;

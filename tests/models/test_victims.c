@@ -258,7 +258,7 @@ static void tiny_case(uint64_t *seed, uint32_t *chosen, uint32_t *refused)
     }
     struct toy *service = rig_add(&r, &toy_high);
     fill(&f, &r, owners, seed);
-    const struct shape shape = {1 + draw_below(seed, GPUS), SHAPE_ONE_NODE};
+    const struct shape shape = {.gpus = 1 + draw_below(seed, GPUS), .kind = SHAPE_ONE_NODE};
     if (fleet_would(r.fleet, service->number, &shape) != GRANT_OK) {
         int64_t best[2], cost[2];
         bool exists = best_of(&f, shape.gpus, rule, best);

@@ -27,6 +27,8 @@ void rig_check(void *rig)
     r->checks++;
     if (!ledger_conserves(r->ledger, engine_now(r->engine)))
         cr_assert_fail("the ledger does not conserve");
+    if (r->compute && !ledger_conserves(r->compute, engine_now(r->engine)))
+        cr_assert_fail("the ledger of compute slices does not conserve");
     if (!fleet_consistent(r->fleet))
         cr_assert_fail("the fleet is not consistent");
 }
@@ -35,9 +37,15 @@ static void rig_open(struct rig *r, const struct fleet_plan *plan, uint64_t seed
 {
     memset(r, 0, sizeof *r);
     r->engine = engine_new();
-    r->ledger = ledger_new(TOY_MAX + 1, fleet_plan_gpus(plan), 0, SIM_DAY, SIM_HOUR);
+    uint32_t units = fleet_plan_gpus(plan) * fleet_plan_units_per_gpu(plan);
+    r->ledger = ledger_new(TOY_MAX + 1, units, 0, SIM_DAY, SIM_HOUR);
     r->fleet = fleet_new(plan, r->engine, r->ledger, seed, 0);
     cr_assert(r->engine && r->ledger && r->fleet);
+    if (fleet_plan_compute(plan)) {
+        r->compute = ledger_new(TOY_MAX + 1, fleet_plan_compute(plan), 0, SIM_DAY, SIM_HOUR);
+        cr_assert_not_null(r->compute);
+        fleet_compute_set(r->fleet, r->compute);
+    }
     engine_check_set(r->engine, rig_check, r);
 }
 
@@ -75,6 +83,7 @@ void rig_init(struct rig *r, const struct rig_plan *plan)
         .reclaim = reclaim,
         .place = plan->place,
         .fabric = plan->fabric,
+        .sharing = plan->sharing,
     };
     rig_open(r, &fleet, 1);
 }
@@ -84,6 +93,7 @@ void rig_fini(struct rig *r)
     rig_check(r);
     fleet_free(r->fleet);
     ledger_free(r->ledger);
+    ledger_free(r->compute);
     engine_free(r->engine);
     for (uint32_t i = 0; i < r->n_toys; i++)
         free(r->toys[i]);
@@ -187,7 +197,7 @@ void rig_run(struct rig *r, simtime_ns t)
 lease_id toy_acquire(struct toy *t, enum shape_kind kind, uint32_t gpus, enum gpu_state s,
                      uint32_t tag)
 {
-    const struct ask ask = {.shape = {gpus, kind}, .tag = tag};
+    const struct ask ask = {.shape = {.gpus = gpus, .kind = kind}, .tag = tag};
     lease_id l = LEASE_NONE;
     cr_assert_eq(fleet_acquire(t->rig->fleet, t->number, &ask, s, &l), GRANT_OK);
     return l;
@@ -195,7 +205,7 @@ lease_id toy_acquire(struct toy *t, enum shape_kind kind, uint32_t gpus, enum gp
 
 lease_id toy_reclaim(struct toy *t, enum shape_kind kind, uint32_t gpus)
 {
-    const struct ask ask = {.shape = {gpus, kind}};
+    const struct ask ask = {.shape = {.gpus = gpus, .kind = kind}};
     lease_id l = LEASE_NONE;
     cr_assert_eq(fleet_reclaim(t->rig->fleet, t->number, &ask, 0, &l), GRANT_OK);
     return l;
@@ -204,7 +214,7 @@ lease_id toy_reclaim(struct toy *t, enum shape_kind kind, uint32_t gpus)
 /* Asks; what would be granted is taken. */
 enum grant toy_try_acquire(struct toy *t, enum shape_kind kind, uint32_t gpus)
 {
-    const struct ask ask = {.shape = {gpus, kind}};
+    const struct ask ask = {.shape = {.gpus = gpus, .kind = kind}};
     lease_id l;
     enum grant would = fleet_would(t->rig->fleet, t->number, &ask.shape);
     enum grant g = fleet_acquire(t->rig->fleet, t->number, &ask, GPU_TRAINING, &l);
@@ -214,7 +224,7 @@ enum grant toy_try_acquire(struct toy *t, enum shape_kind kind, uint32_t gpus)
 
 enum grant toy_try_reclaim(struct toy *t, enum shape_kind kind, uint32_t gpus)
 {
-    const struct ask ask = {.shape = {gpus, kind}};
+    const struct ask ask = {.shape = {.gpus = gpus, .kind = kind}};
     lease_id l;
     return fleet_reclaim(t->rig->fleet, t->number, &ask, 0, &l);
 }

@@ -36,6 +36,7 @@ struct toy {
 struct rig {
     struct engine *engine;
     struct ledger *ledger;
+    struct ledger *compute; /* with MIG */
     struct fleet *fleet;
     struct toy *toys[TOY_MAX]; /* owned, by claimant number */
     uint32_t n_toys;
@@ -49,6 +50,7 @@ struct rig_plan {
     double teardown_s, scrub_s;
     enum place_rule place;
     struct fabric fabric;
+    struct sharing_plan sharing;
 };
 
 /* Nodes of 8 GPUs, a grace of 30 s, teardown 6 s, scrub 4 s. */
