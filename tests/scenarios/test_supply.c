@@ -224,7 +224,8 @@ Test(supply, leaf_groups_come_from_slurm)
 {
     static const char text[] =
         "scenario: slurm\nhorizon: 2h\n"
-        "fleet: {nodes: 32, topology: {file: tests/traces/topology/slurm_topology_su32.conf}}\n"
+        "fleet: {nodes: 32, topology: {file: " TEST_SOURCE_ROOT
+        "/tests/traces/topology/slurm_topology_su32.conf}}\n"
         "training:\n  big: {backlog: {gangs: [16GPU]}, placement: one-leaf}\n"
         "designs:\n  shared:\n";
     struct scenario *s = kit_load(text, NULL, 0);
