@@ -211,7 +211,8 @@ static void check_order(const struct check *c, const struct training_spec *t)
 {
     if (node_get(t->at, "age") && t->order != ORDER_PRIORITY)
         check_say(c, DIAG_ERROR, t->at, "age", NULL, "age is for `order: priority`");
-    bool together = t->placement == SHAPE_ONE_NODE || t->placement == SHAPE_ONE_LEAF;
+    bool together = t->placement == SHAPE_ONE_NODE || t->placement == SHAPE_ONE_LEAF ||
+                    t->placement == SHAPE_SLICE;
     if (node_get(t->at, "elastic") && t->elastic.enabled && together)
         check_say(c, DIAG_ERROR, t->at, "elastic", NULL,
                   "elastic gangs are spread as they grow: placement %s keeps them together",

@@ -200,7 +200,7 @@ static const struct field elastic_rows[] = {
 static const struct field_table elastic =
     SPEC_OF(ELASTIC, elastic_rows, "elastic",
             "Gangs that give back a part of their GPUs and grow into idle ones; not with placement "
-            "one-node or one-leaf",
+            "one-node, one-leaf or slice",
             .brief = "enabled");
 
 #define TRAINING struct training_spec

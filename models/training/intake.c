@@ -61,7 +61,7 @@ static struct elastic_range range_of(const struct training *t, uint32_t gpus, ui
                                      uint32_t max, bool busy_in_part)
 {
     enum shape_kind kind = t->plan->placement;
-    if (busy_in_part || kind == SHAPE_ONE_NODE || kind == SHAPE_ONE_LEAF)
+    if (busy_in_part || kind == SHAPE_ONE_NODE || kind == SHAPE_ONE_LEAF || kind == SHAPE_SLICE)
         return (struct elastic_range){gpus, gpus};
     return elastic_range_of(&t->plan->elastic, gpus, min, max);
 }

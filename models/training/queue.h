@@ -91,7 +91,7 @@ struct queue_plan {
     simtime_ns restart_per_node_ns; /* added to restart_init for each node of the gang */
     struct dist detection;          /* of a failure: until then the gang holds what it has left */
     struct preemption_plan preemption;
-    struct elastic_plan elastic; /* not for gangs that must keep to one node or leaf group */
+    struct elastic_plan elastic; /* not for gangs that must keep together */
     enum shape_kind placement;
     const struct job_trace *jobs; /* NULL: none */
     bool jobs_loop;               /* start the trace again at its end, after span + mean gap */
