@@ -1,10 +1,20 @@
-/* headroom list: the ready scenarios of a folder. headroom schema: every key of the language. */
+/* headroom list: the ready scenarios of a folder, or the types of hardware. headroom schema: every
+ * key of the language. */
+#include "analysis/hardware_list.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "scenarios/scenario.h"
 
 struct list_options {
-    bool markdown, help;
+    bool markdown, hardware, json, help;
+};
+
+static const struct option list_table[] = {
+    {"--help", "-h", OPTION_FLAG, offsetof(struct list_options, help), 0, 0, NULL, "this list"},
+    {"--hardware", NULL, OPTION_FLAG, offsetof(struct list_options, hardware), 0, 0, NULL,
+     "types of GPUs and nodes instead, with those of a scenario"},
+    {"--json", NULL, OPTION_FLAG, offsetof(struct list_options, json), 0, 0, NULL,
+     "of --hardware: print JSON, with every source"},
 };
 
 static const struct option table[] = {
@@ -13,7 +23,7 @@ static const struct option table[] = {
      "as in scenarios/README.md"},
 };
 
-enum { LIST_OPTIONS = 1, SCHEMA_OPTIONS = 2 };
+enum { LIST_OPTIONS = sizeof list_table / sizeof *list_table, SCHEMA_OPTIONS = 2 };
 
 static int list(const char *folder)
 {
@@ -33,19 +43,38 @@ static int list(const char *folder)
     return code;
 }
 
+static int list_hardware(const char *path, bool json)
+{
+    struct diags diags;
+    struct scenario *s = NULL;
+    diags_init(&diags);
+    enum hr_err err = path ? scenario_load(path, NULL, 0, &diags, &s) : HR_OK;
+    if (err == HR_OK)
+        hardware_list(stdout, s ? scenario_hardware(s) : &hardware_builtin, json);
+    int code = command_report(err, &diags);
+    scenario_free(s);
+    diags_fini(&diags);
+    return code;
+}
+
 int command_list(int argc, char **argv)
 {
     struct list_options o = {0};
     struct operands operands;
-    if (!options_read(table, LIST_OPTIONS, argc, argv, &o, &operands))
+    if (!options_read(list_table, LIST_OPTIONS, argc, argv, &o, &operands))
         return EXIT_INPUT;
     if (o.help) {
-        puts("usage: headroom list [FOLDER]\n\nFOLDER is scenarios when none is given.\n");
-        options_help(table, LIST_OPTIONS, stdout);
+        puts(
+            "usage: headroom list [FOLDER]\n"
+            "       headroom list --hardware [SCENARIO]\n\n"
+            "FOLDER is scenarios when none is given.\n");
+        options_help(list_table, LIST_OPTIONS, stdout);
         return EXIT_MET;
     }
     if (operands.n > 1)
-        return command_usage("list takes one folder");
+        return command_usage("list takes one folder, or with --hardware one scenario");
+    if (o.hardware)
+        return list_hardware(operands.n ? operands.items[0] : NULL, o.json);
     return list(operands.n ? operands.items[0] : "scenarios");
 }
 

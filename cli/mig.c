@@ -3,18 +3,21 @@
 #include "analysis/mig_report.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "scenarios/scenario.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct mig_options {
-    const char *gpu;
+    const char *gpu, *scenario;
     bool json, help;
 };
 
 static const struct option table[] = {
     {"--gpu", NULL, OPTION_TEXT, offsetof(struct mig_options, gpu), 0, 0, "NAME",
      "type of GPU; else that of the listing, else h100-sxm"},
+    {"--scenario", NULL, OPTION_TEXT, offsetof(struct mig_options, scenario), 0, 0, "FILE",
+     "with the types of its section hardware"},
     {"--json", NULL, OPTION_FLAG, offsetof(struct mig_options, json), 0, 0, NULL, "print JSON"},
     {"--help", "-h", OPTION_FLAG, offsetof(struct mig_options, help), 0, 0, NULL, "this list"},
 };
@@ -23,6 +26,8 @@ enum { OPTIONS = sizeof table / sizeof table[0], COUNT_MAX = 1000000 };
 
 struct session {
     const struct mig_options *o;
+    struct scenario *scenario; /* owned, or NULL */
+    const struct hardware *hardware;
     struct mig_report report;
     struct mig_tables *t; /* owned */
     struct mig_packer packer;
@@ -132,7 +137,7 @@ static enum hr_err fits_listing(struct session *s, const char *path)
     struct mig_gpu_layout *gpus;
     size_t n;
     TRY(mig_listing_read(path, &l, &s->arena, &s->diags));
-    const struct gpu_type *type = s->o->gpu ? NULL : mig_listing_type(&l, &hardware_builtin);
+    const struct gpu_type *type = s->o->gpu ? NULL : mig_listing_type(&l, s->hardware);
     if (type)
         TRY(set_type(s, type));
     if (l.kind != MIG_LIST_INSTANCES) {
@@ -198,9 +203,9 @@ static int unknown_action(const char *word)
     return command_usage("unknown action '%s'; headroom mig --help lists them", word);
 }
 
-static int unknown_gpu(const char *name)
+static int unknown_gpu(const struct hardware *h, const char *name)
 {
-    const char *nearest = gpu_type_nearest(&hardware_builtin, name);
+    const char *nearest = gpu_type_nearest(h, name);
     if (nearest)
         return command_usage("unknown GPU '%s'; did you mean '%s'?", name, nearest);
     return command_usage("unknown GPU '%s'; headroom mig --help lists them", name);
@@ -208,15 +213,22 @@ static int unknown_gpu(const char *name)
 
 static int run_action(struct session *s, const struct operands *operands)
 {
-    const struct gpu_type *type =
-        gpu_type_find(&hardware_builtin, s->o->gpu ? s->o->gpu : "h100-sxm");
     size_t a = 0;
     while (a < ACTIONS && strcmp(actions[a].name, operands->items[0]) != 0)
         a++;
     if (a == ACTIONS)
         return unknown_action(operands->items[0]);
+    if (s->o->scenario) {
+        enum hr_err err = scenario_load(s->o->scenario, NULL, 0, &s->diags, &s->scenario);
+        if (err != HR_OK)
+            return command_report(err, &s->diags);
+        s->hardware = scenario_hardware(s->scenario);
+    }
+    const struct gpu_type *type = gpu_type_find(s->hardware, s->o->gpu ? s->o->gpu : "h100-sxm");
     if (!type)
-        return unknown_gpu(s->o->gpu);
+        return unknown_gpu(s->hardware, s->o->gpu);
+    if (!type->mig.n_profiles)
+        return command_usage("%s has no MIG profiles", type->name);
     s->t = malloc(sizeof *s->t);
     const enum hr_err err = s->t ? set_type(s, type) : HR_NOMEM;
     return err == HR_OK ? actions[a].run(s, operands) : command_report(err, &s->diags);
@@ -234,10 +246,11 @@ int command_mig(int argc, char **argv)
     }
     if (operands.n == 0)
         return command_usage("usage: headroom mig layouts|fits|order ...; --help says more");
-    struct session s = {.o = &o};
+    struct session s = {.o = &o, .hardware = &hardware_builtin};
     arena_init(&s.arena);
     diags_init(&s.diags);
     const int code = run_action(&s, &operands);
+    scenario_free(s.scenario);
     free(s.t);
     arena_fini(&s.arena);
     diags_fini(&s.diags);

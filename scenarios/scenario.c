@@ -25,6 +25,7 @@ struct scenario {
     struct design *designs; /* arena */
     size_t n_designs, default_design;
     struct loaded_traces traces;
+    struct hardware hardware;
     uint64_t hash;
 };
 
@@ -182,6 +183,7 @@ static enum hr_err check_all(struct scenario *s, struct diags *diags)
     struct check c = {
         .arena = &s->arena, .diags = diags, .spec = &s->base, .root = s->root, .path = s->path};
     TRY(read_table(&s->arena, diags, &spec_scenario, s->root, &s->base));
+    TRY(hardware_build(&s->base.hardware, &s->arena, diags, &s->hardware));
     check_init(&c);
     TRY(check_scenario(&c));
     TRY(find_designs(s, diags));
@@ -245,6 +247,11 @@ void scenario_free(struct scenario *s)
 }
 
 /* ---- looking ---- */
+
+const struct hardware *scenario_hardware(const struct scenario *s)
+{
+    return &s->hardware;
+}
 
 const char *scenario_name(const struct scenario *s)
 {

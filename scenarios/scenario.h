@@ -13,6 +13,7 @@
 #ifndef HEADROOM_SCENARIOS_SCENARIO_H
 #define HEADROOM_SCENARIOS_SCENARIO_H
 
+#include "models/hardware/catalogue.h"
 #include "models/plan.h"
 #include "sim/arena.h"
 #include "sim/diag.h"
@@ -38,6 +39,8 @@ const char *scenario_name(const struct scenario *s);
 const char *scenario_description(const struct scenario *s);
 const char *scenario_path(const struct scenario *s);
 const char *scenario_text(const struct scenario *s); /* as written, for result files */
+/* The types of the catalogue and the scenario's own. */
+const struct hardware *scenario_hardware(const struct scenario *s);
 uint32_t scenario_replications(const struct scenario *s);
 
 /* FNV-1a over the values with the sets laid over: comments and layout do not change it. */

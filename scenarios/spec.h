@@ -6,6 +6,7 @@
 #ifndef HEADROOM_SCENARIOS_SPEC_H
 #define HEADROOM_SCENARIOS_SPEC_H
 
+#include "scenarios/spec_hardware.h"
 #include "sim/field.h"
 
 /* ---- used in several places ---- */
@@ -457,6 +458,7 @@ struct scenario_spec {
     struct field_list services; /* of struct service_spec */
     struct field_list training; /* of struct training_spec */
     struct storage_spec storage;
+    struct hardware_spec hardware;
 };
 
 /* The tables: the root, and those the root's file takes from the others. */

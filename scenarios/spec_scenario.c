@@ -112,6 +112,8 @@ static const struct field scenario_rows[] = {
              .table = &spec_service, .max = 64),
     SPEC_ROW(SCENARIO, training, "training", FIELD_MAP, "Training queues by name",
              .table = &spec_training, .max = 64),
+    SPEC_TABLE(SCENARIO, hardware, "hardware", "Types of GPUs and nodes of your own",
+               &spec_hardware),
     SPEC_TABLE(SCENARIO, storage, "storage",
                "What the gangs of all queues write their saves to; without it no save waits for "
                "another",

@@ -122,9 +122,9 @@ static const char *profile_fault(const struct mig_gpu *gpu, const struct mig_pro
     return NULL;
 }
 
-/* The most instances of one profile on an empty GPU: starts from the lowest, which is the most for
+/* Starts from the lowest, which is the most for
  * equal lengths. */
-static unsigned most_instances(const struct mig_gpu *gpu, const struct mig_profile *p)
+unsigned mig_most_instances(const struct mig_gpu *gpu, const struct mig_profile *p)
 {
     unsigned n = 0, end = 0;
     for (unsigned start = 0; start < MIG_SLICES; start++)
@@ -151,7 +151,7 @@ const char *mig_gpu_fault(const struct mig_gpu *gpu, size_t *profile)
         *profile = i;
         if (fault)
             return fault;
-        if (most_instances(gpu, &gpu->profiles[i]) != gpu->profiles[i].max)
+        if (mig_most_instances(gpu, &gpu->profiles[i]) != gpu->profiles[i].max)
             return "holds another number of instances than its slices and starts allow";
     }
     return NULL;

@@ -90,6 +90,9 @@ struct mig_tables {
  */
 const char *mig_gpu_fault(const struct mig_gpu *gpu, size_t *profile);
 
+/* The most instances of one profile that an empty GPU of the type holds. */
+unsigned mig_most_instances(const struct mig_gpu *gpu, const struct mig_profile *p);
+
 /* mix: weight of each profile in the demand to come, for MIG_LEAST_HARM; NULL: all alike. */
 void mig_tables_init(struct mig_tables *t, const struct mig_gpu *gpu, const double *mix);
 

@@ -108,6 +108,28 @@ Test(mig, files)
     has(r.err, "is no listing");
 }
 
+/* The catalogue, and a type of the user's own. */
+Test(mig, hardware)
+{
+    expect("$H list --hardware", 0);
+    has(r.out, "h100-sxm ");
+    has(r.out, "gb200-nvl72 ");
+    fits_80_columns();
+    expect("$H list --hardware --json >out && python3 -m json.tool out", 0);
+    has(r.out, "\"source\": \"hbm_bandwidth_h100_tb_s\"");
+    expect(
+        "cp $S/scenarios/ramp.yaml mine.yaml && printf 'hardware: {gpus: {mine: {like: a30}}}\\n' "
+        ">>mine.yaml && $H list --hardware mine.yaml",
+        0);
+    has(r.out, "\nmine ");
+    expect("$H mig layouts 4g.24gb --scenario mine.yaml --gpu mine", 0);
+    has(r.out, "fewest GPUs: 1;");
+    expect("$H mig layouts 4g.24gb --scenario mine.yaml --gpu mone", 2);
+    has(r.err, "did you mean 'mine'");
+    expect("$H list --hardware none.yaml", 2);
+    has(r.err, "none.yaml");
+}
+
 Test(mig, json_is_json)
 {
     static const char *const lines[] = {
