@@ -89,6 +89,8 @@ static void pass(void *ctx, uint32_t arg)
     f->next_pass_ns = now + 1;
     strand(f);
     placeable_look(f, now);
+    if (f->watch.passed)
+        f->watch.passed(f->watch.self);
     if (f->pass_again && f->changes != changes)
         fleet_want_pass(f);
 }
@@ -105,6 +107,11 @@ void fleet_want_pass(struct fleet *f)
         f->pass_again = true;
     else
         fleet_want_pass_at(f, fleet_now(f) > f->next_pass_ns ? fleet_now(f) : f->next_pass_ns);
+}
+
+simtime_ns fleet_pass_due(const struct fleet *f)
+{
+    return f->in_pass ? fleet_now(f) + 1 : engine_due(f->engine, f->pass_timer);
 }
 
 /* ---- construction ---- */

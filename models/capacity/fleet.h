@@ -327,6 +327,7 @@ struct fleet_watch {
     void (*refused)(void *self, uint32_t gpus); /* a start, for want of room or of its shape */
     void (*emptied)(void *self, uint32_t node); /* no lease holds any of it now */
     void (*saved)(void *self, uint32_t node, lease_id l); /* fleet_lease_saved, of a closed node */
+    void (*passed)(void *self);                           /* the pass is over */
 };
 
 /* Called at every change of a lease's state. */
@@ -352,6 +353,7 @@ enum hr_err fleet_claimant_add(struct fleet *f, const char *name, const struct q
                                const struct claimant_ops *ops, uint32_t *claimant);
 
 void fleet_want_pass(struct fleet *f);
+simtime_ns fleet_pass_due(const struct fleet *f); /* of the next pass; SIM_NEVER: none is due */
 
 /* ---- taking and giving back ---- */
 

@@ -114,6 +114,11 @@ static void emptied(void *self, uint32_t node)
         rollout_supply_emptied(s, node);
 }
 
+static void passed(void *self)
+{
+    demand_supply_passed(self);
+}
+
 static void saved(void *self, uint32_t node, lease_id l)
 {
     rollout_supply_saved(self, node, l);
@@ -213,7 +218,7 @@ struct supply *supply_new(const struct fleet_plan *plan, struct engine *engine,
         supply_free(s);
         return NULL;
     }
-    const struct fleet_watch watch = {s, refused, emptied, saved};
+    const struct fleet_watch watch = {s, refused, emptied, saved, passed};
     fleet_watch_set(s->fleet, &watch);
     return s;
 }

@@ -8,14 +8,15 @@
  *
  * A node is open when no reason holds; its idle GPUs are booked under the first that does, in this
  * order (leaving as absent). Losses and failures fire in EVENT_FAILURE, returns and repairs in
- * EVENT_SUPPLY, the rest in EVENT_CONTROL.
+ * EVENT_SUPPLY, on-demand nodes are asked for and given back behind the pass, the rest fires in
+ * EVENT_CONTROL.
  *
  * Reserved nodes are there from the start. On-demand nodes: `initial` are; each scheduling pass
  * that refuses starts for want of room asks for as many nodes as the refused GPUs need beyond those
- * on their way; a node that stood idle for idle_release is given back. Spot nodes: a
- * notice comes after an exponential life, in a shock that takes a share of the nodes at once, or as
- * recorded; after the notice the node is gone. The time of a loss, drawn or recorded, is that of
- * its notice.
+ * on their way; a node that stood idle for idle_release, through one pass at least, is given back
+ * once a pass refuses no start for want of room. Spot nodes: a notice comes after an exponential
+ * life, in a shock that takes a share of the nodes at once, or as recorded; after the notice the
+ * node is gone. The time of a loss, drawn or recorded, is that of its notice.
  *
  * Failures. The hazard of a node of age t is that of three competing risks:
  *     constant + infant (Weibull, shape < 1) + wear-out (Weibull, shape > 1)

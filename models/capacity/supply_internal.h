@@ -31,12 +31,13 @@ struct node_supply {
     uint8_t out;          /* the reasons that hold */
     bool armed;           /* risk is pending */
     bool on_its_way;      /* on-demand: asked for */
+    bool kept;            /* on-demand: idle for long enough, but starts are refused */
     bool working, forced; /* roll-out: past the wait; a lease was evicted for it */
     timer_id risk;        /* EVENT_FAILURE: the next notice or failure */
     timer_id gone;        /* EVENT_FAILURE: end of the notice */
     timer_id back;        /* EVENT_SUPPLY: absent no longer */
     timer_id repair;      /* EVENT_SUPPLY */
-    timer_id release;     /* EVENT_CONTROL: idle for so long */
+    timer_id release;     /* EVENT_SCHEDULE, behind the pass: idle for so long */
     timer_id wait;        /* EVENT_CONTROL: roll-out, the next look */
     timer_id work;        /* EVENT_SUPPLY: roll-out, work done */
     simtime_ns notice_due, failure_due;
@@ -85,6 +86,8 @@ struct supply {
 
     timer_id shock_timer, ask_timer;
     uint64_t refused_gpus; /* in this instant */
+    bool refusing;         /* the last pass refused starts */
+    bool any_kept;
     uint32_t n_on_their_way;
     struct replay loss_trace, failure_trace;
     struct roll *rolls;
@@ -143,6 +146,7 @@ enum hr_err demand_supply_init(struct supply *s);
 void demand_supply_start(struct supply *s);
 void demand_supply_refused(struct supply *s, uint32_t gpus);
 void demand_supply_idle(struct supply *s, uint32_t node); /* open and empty from now on */
+void demand_supply_passed(struct supply *s);
 
 /* ---- supply_rollout.c ---- */
 

@@ -240,7 +240,8 @@ static size_t draw_demand(struct job *items, size_t hours, const struct fleet_mi
 }
 
 /* Dollars of all GPUs in a run where a reservation takes what it can and the rest is bought. */
-static double mix_cost(const struct job_trace *jobs, size_t hours, const struct fleet_mix_terms *t)
+static double mix_cost(const struct job_trace *jobs, size_t hours, const struct fleet_mix_terms *t,
+                       simtime_ns idle_ns)
 {
     struct queue_plan queue = world_queue(jobs, RESERVED_NODES * UNIT_GPUS);
     queue.tenant.pools[1] = (struct pool_claim){1, {.ceiling_gpus = NODES_MOST * UNIT_GPUS}};
@@ -260,7 +261,7 @@ static double mix_cost(const struct job_trace *jobs, size_t hours, const struct 
          .reclaim = reclaim,
          .price_usd_per_gpu_h = t->od_price,
          .supply = {.kind = SUPPLY_ON_DEMAND,
-                    .on_demand = {.provision = fixed(0), .idle_release_ns = SIM_S}}}};
+                    .on_demand = {.provision = fixed(0), .idle_release_ns = idle_ns}}}};
     const struct plan p = plan_of(pools, 2, &queue, hours * SIM_HOUR);
     struct run_results r;
     cr_assert_null(plan_fault(&p), "%s", plan_fault(&p));
@@ -274,7 +275,8 @@ static double mix_cost(const struct job_trace *jobs, size_t hours, const struct 
     return usd;
 }
 
-/* Independent normal demand by the hour. Each bought hour lacks its last second. */
+/* Independent normal demand by the hour. Each bought hour lacks its last seconds, less those that a
+ * node may stand idle. */
 Test(closed_simulated, fleet_mix, .timeout = 600)
 {
     static const char *const ws = "fleet-mix";
@@ -290,11 +292,13 @@ Test(closed_simulated, fleet_mix, .timeout = 600)
     struct job *items = calloc(hours * NODES_MOST, sizeof *items);
     struct sums per_h = {0};
     const struct job_trace jobs = {items, draw_demand(items, hours, &t, &per_h), 0};
-    double cost_h = mix_cost(&jobs, hours, &t) / (double)hours;
-    double reserved_h = t.reserved_price * exact.reserve_gpus;
-    cost_h = reserved_h + (cost_h - reserved_h) * 3600 / 3599;
     agrees(&per_h, exact.cost_h, 0.005, "hourly cost");
-    cr_expect_float_eq(cost_h, per_h.sum / per_h.n, 1e-6 * exact.cost_h, "%g, drawn %g", cost_h,
-                       per_h.sum / per_h.n);
+    for (unsigned idle_s = 0; idle_s <= 1; idle_s++) {
+        double cost_h = mix_cost(&jobs, hours, &t, idle_s * SIM_S) / (double)hours;
+        double reserved_h = t.reserved_price * exact.reserve_gpus;
+        cost_h = reserved_h + (cost_h - reserved_h) * 3600 / (3598 + idle_s);
+        cr_expect_float_eq(cost_h, per_h.sum / per_h.n, 1e-6 * exact.cost_h, "%g, drawn %g", cost_h,
+                           per_h.sum / per_h.n);
+    }
     free(items);
 }

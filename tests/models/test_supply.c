@@ -432,6 +432,7 @@ static void rigged_fini(struct rigged *r)
 
 struct wish {
     uint32_t left, gpus;
+    enum shape_kind kind;
     lease_id got[8];
     uint32_t n;
 };
@@ -441,7 +442,7 @@ static void take_what_there_is(struct toy *t, simtime_ns now)
     struct wish *w = t->context;
     (void)now;
     while (w->left > 0) {
-        const struct ask ask = {.shape = {.gpus = w->gpus, .kind = SHAPE_ONE_NODE}};
+        const struct ask ask = {.shape = {.gpus = w->gpus, .kind = w->kind}};
         lease_id l;
         if (fleet_acquire(t->rig->fleet, t->number, &ask, GPU_TRAINING, &l) != GRANT_OK)
             return;
@@ -485,6 +486,75 @@ Test(supply, on_demand_nodes_come_and_go)
     cr_expect_eq(supply_totals(r.supply)->released, 2);
     cr_expect_eq(supply_totals(r.supply)->provisioned, 1);
     rigged_fini(&r);
+}
+
+/* A node that opens is offered to a pass before it counts as idle: without delay and idle time each
+ * start has its node. */
+Test(supply, a_node_is_offered_before_it_is_given_back)
+{
+    const struct supply_plan p = {.kind = SUPPLY_ON_DEMAND,
+                                  .on_demand = {.provision = fixed(0), .idle_release_ns = 0}};
+    struct rigged r;
+    rigged_init(&r, 4, &p);
+    struct toy *t = rig_add(&r.rig, &toy_low);
+    struct wish w = {.left = 3, .gpus = 8};
+    t->context = &w;
+    t->turn = take_what_there_is;
+    rig_run(&r.rig, 10 * SIM_S);
+    fleet_want_pass(r.rig.fleet);
+    rig_run(&r.rig, 10 * SIM_S + 1000);
+    cr_assert_eq(w.n, 3);
+    cr_expect_eq(fleet_free_gpus(r.rig.fleet), 0);
+    fleet_stop_at(r.rig.fleet, w.got[1], 20 * SIM_S, 0);
+    rig_run(&r.rig, 20 * SIM_S + 1000);
+    cr_expect_eq(supply_totals(r.supply)->released, 1);
+    cr_expect_eq(fleet_free_gpus(r.rig.fleet), 0);
+    rigged_fini(&r);
+}
+
+/* Where one node is half taken, a start of all four finds no place: the other three come once and
+ * stay until it has one, or until it waits no longer. */
+static void lack_a_place(bool withdrawn)
+{
+    const struct supply_plan p = {.kind = SUPPLY_ON_DEMAND,
+                                  .on_demand = {.provision = fixed(0), .idle_release_ns = 0}};
+    struct rigged r;
+    rigged_init(&r, 4, &p);
+    struct toy *t = rig_add(&r.rig, &toy_low);
+    struct wish w = {.left = 1, .gpus = 4};
+    t->context = &w;
+    t->turn = take_what_there_is;
+    fleet_want_pass(r.rig.fleet);
+    rig_run(&r.rig, 10 * SIM_S);
+    cr_assert_eq(w.n, 1);
+    w.left = 1;
+    w.gpus = 32;
+    w.kind = SHAPE_WHOLE_NODES;
+    uint32_t turns = t->n_turns;
+    fleet_want_pass(r.rig.fleet);
+    rig_run(&r.rig, 10 * SIM_S + 1000);
+    cr_expect_eq(w.n, 1);
+    cr_expect_eq(supply_totals(r.supply)->requested, 4);
+    cr_expect_leq(t->n_turns - turns, 3, "%u passes", t->n_turns - turns);
+    cr_expect_eq(supply_totals(r.supply)->released, 0);
+    w.left = !withdrawn;
+    fleet_want_pass(r.rig.fleet);
+    rig_run(&r.rig, 11 * SIM_S);
+    cr_expect_eq(supply_totals(r.supply)->released, withdrawn ? 3 : 0);
+    w.left = 1;
+    fleet_stop_at(r.rig.fleet, w.got[0], 20 * SIM_S, 0);
+    rig_run(&r.rig, 20 * SIM_S + 1000);
+    cr_assert_eq(w.n, 2, "with the half node free there is a place");
+    fleet_stop_at(r.rig.fleet, w.got[1], 30 * SIM_S, 0);
+    rig_run(&r.rig, 30 * SIM_S + 1000);
+    cr_expect_eq(supply_totals(r.supply)->released, withdrawn ? 7 : 4);
+    rigged_fini(&r);
+}
+
+Test(supply, nodes_stay_while_a_start_lacks_a_place)
+{
+    lack_a_place(false);
+    lack_a_place(true);
 }
 
 static void swap_node(struct toy *t, lease_id l, simtime_ns now)
