@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 9, SHAPES_SHOWN = 10, LABEL = 22 };
+/* What could start is shown where a fifth of the GPUs should be free. */
+#define SPARE 0.8
+
+enum { SHOWN = 9, SHAPES_SHOWN = 10, LABEL = 22, TRIES = 300000 };
 
 /* ---- running ---- */
 
@@ -34,6 +37,74 @@ static enum hr_err run_column(const struct packing_scenario *s, struct packing_f
     return HR_OK;
 }
 
+/* The last level of at most so much; the first where there is none. */
+static uint32_t last_level(const struct packing_scenario *s, double most)
+{
+    uint32_t at = 0;
+    while (at + 1 < s->plan.n_levels && s->levels[at + 1] <= most + 1e-9)
+        at++;
+    return at;
+}
+
+/* Of each number of whole devices the shape that comes most, the largest first. */
+static enum hr_err choose_pods(const struct packing_scenario *s, uint32_t *shapes, uint32_t *n)
+{
+    *n = 0;
+    size_t *counts = calloc((size_t)s->pods.n_shapes + 1, sizeof *counts);
+    if (!counts)
+        return HR_NOMEM;
+    for (size_t i = 0; i < s->pods.n; i++)
+        counts[s->pods.rows[i]]++;
+    for (uint32_t devices = CLUSTER_DEVICES; devices > 0 && *n < PACKING_MOVES; devices--) {
+        uint32_t best = s->pods.n_shapes;
+        for (uint32_t i = 0; i < s->pods.n_shapes; i++)
+            if (s->pods.shapes[i].devices == devices && s->pods.shapes[i].milli == CLUSTER_MILLI &&
+                counts[i] > (best < s->pods.n_shapes ? counts[best] : 0))
+                best = i;
+        if (best < s->pods.n_shapes)
+            shapes[(*n)++] = best;
+    }
+    free(counts);
+    return HR_OK;
+}
+
+static enum hr_err move_column(const struct packing_scenario *s, struct packing_figures *f,
+                               uint32_t column, const uint32_t *shapes, struct arena *arena)
+{
+    const struct packing_column *c = &s->columns[column];
+    const struct moves_limits limits = {MOVES_MOST, TRIES};
+    struct moves_cluster cluster;
+    TRY(fill_cluster(&s->plan, c->policy, c->ties, 0, s->levels[f->full_level], arena, &cluster));
+    for (uint32_t i = 0; i < f->n_moves; i++) {
+        struct packing_moves *m = &f->moves[(size_t)column * f->n_moves + i];
+        struct moves_plan plan;
+        m->pod = s->pods.shapes[shapes[i]];
+        TRY(moves_find(&cluster, &m->pod, 1, &limits, arena, &plan));
+        m->found = plan.found;
+        m->exact = plan.exact;
+        m->n_moves = plan.n_moves;
+        m->gpus = (double)plan.cost / CLUSTER_MILLI;
+    }
+    return HR_OK;
+}
+
+static enum hr_err run_moves(const struct packing_scenario *s, struct packing_figures *f)
+{
+    uint32_t shapes[PACKING_MOVES];
+    if (s->nodes.n > PACKING_MOVES_NODES)
+        return HR_OK;
+    TRY(choose_pods(s, shapes, &f->n_moves));
+    f->moves = arena_array(&f->arena, (size_t)s->n_columns * f->n_moves, sizeof *f->moves);
+    enum hr_err err = f->moves ? HR_OK : HR_NOMEM;
+    for (uint32_t c = 0; c < s->n_columns && err == HR_OK; c++) {
+        struct arena arena;
+        arena_init(&arena);
+        err = move_column(s, f, c, shapes, &arena);
+        arena_fini(&arena);
+    }
+    return err;
+}
+
 enum hr_err packing_figures_run(const struct packing_scenario *s, struct packing_figures *out)
 {
     size_t cells = (size_t)s->n_columns * s->plan.n_levels, shapes = s->fragment.n_pods;
@@ -46,7 +117,8 @@ enum hr_err packing_figures_run(const struct packing_scenario *s, struct packing
         return HR_NOMEM;
     for (uint32_t c = 0; c < s->n_columns; c++)
         TRY(run_column(s, out, c, levels, starts));
-    return HR_OK;
+    out->full_level = last_level(s, 1);
+    return run_moves(s, out);
 }
 
 void packing_figures_free(struct packing_figures *f)
@@ -136,44 +208,71 @@ static void print_section(FILE *out, const struct packing_scenario *s,
     }
 }
 
-/* The last level that asks for no more than there is. */
-static uint32_t full_level(const struct packing_scenario *s)
+static void print_numbers(FILE *out, const struct packing_scenario *s, const char *title)
 {
-    uint32_t at = 0;
-    while (at + 1 < s->plan.n_levels && s->levels[at + 1] <= 1 + 1e-9)
-        at++;
-    return at;
+    fprintf(out, "%-*s", LABEL, title);
+    for (uint32_t c = 0; c < s->n_columns && c < SHOWN; c++)
+        fprintf(out, "  %*s(%u)", c < 9, "", c + 1);
+    fputc('\n', out);
 }
 
-/* The shapes that come most and want GPUs, rows; the columns by number. */
-static void print_starts(FILE *out, const struct packing_scenario *s,
-                         const struct packing_figures *f)
+static void print_pod(FILE *out, const struct cluster_pod *pod)
 {
-    uint32_t level = full_level(s), shapes = s->fragment.n_pods, rows = 0;
-    fprintf(out, "\nCould start at once at %.4g %%, by typical pod\n%-*s", 100 * s->levels[level],
-            LABEL, "GPUs x milli, CPUs");
-    for (uint32_t c = 0; c < s->n_columns && c < SHOWN; c++)
-        fprintf(out, "   (%u)", c + 1);
-    fputc('\n', out);
-    for (uint32_t i = 0; i < shapes && rows < SHAPES_SHOWN; i++) {
-        const struct cluster_pod *pod = &s->fragment.pods[i];
-        char name[64];
-        if (pod->devices == 0)
-            continue;
-        rows++;
-        snprintf(name, sizeof name, "%u x %u, %.4g%s", pod->devices, pod->milli,
-                 (double)pod->cpu_milli / 1000, pod->types ? " *" : "");
-        fprintf(out, "%-*s", LABEL, name);
-        for (uint32_t c = 0; c < s->n_columns && c < SHOWN; c++)
-            fprintf(out, " %5.0f", f->starts[((size_t)c * s->plan.n_levels + level) * shapes + i]);
-        fputc('\n', out);
-    }
+    char name[64];
+    snprintf(name, sizeof name, "%u x %u, %.4g%s", pod->devices, pod->milli,
+             (double)pod->cpu_milli / 1000, pod->types ? " *" : "");
+    fprintf(out, "%-*s", LABEL, name);
+}
+
+static void print_legend(FILE *out, const struct packing_scenario *s)
+{
     for (uint32_t c = 0; c < s->n_columns && c < SHOWN; c++) {
         char name[LABEL + 1];
         label(s, c, name);
         fprintf(out, "%s(%u) %s", c % 3 ? ", " : c ? ",\n" : "", c + 1, name);
     }
     fputc('\n', out);
+}
+
+static void print_moves(FILE *out, const struct packing_scenario *s,
+                        const struct packing_figures *f)
+{
+    if (f->n_moves == 0)
+        return;
+    fprintf(out,
+            "\nFewest moves until one more can start at %.4g %% of the first filling\n"
+            "(-: none found; <: at most so many)\n",
+            100 * s->levels[f->full_level]);
+    print_numbers(out, s, "GPUs x milli, CPUs");
+    for (uint32_t i = 0; i < f->n_moves; i++) {
+        print_pod(out, &f->moves[i].pod);
+        for (uint32_t c = 0; c < s->n_columns && c < SHOWN; c++) {
+            const struct packing_moves *m = &f->moves[(size_t)c * f->n_moves + i];
+            char text[16] = "-";
+            if (m->found)
+                snprintf(text, sizeof text, "%s%u", m->exact ? "" : "<", m->n_moves);
+            fprintf(out, " %5s", text);
+        }
+        fputc('\n', out);
+    }
+}
+
+/* The shapes that come most and want GPUs, rows; the columns by number. */
+static void print_starts(FILE *out, const struct packing_scenario *s,
+                         const struct packing_figures *f)
+{
+    uint32_t level = last_level(s, SPARE), shapes = s->fragment.n_pods, rows = 0;
+    fprintf(out, "\nCould start at once at %.4g %%, by typical pod\n", 100 * s->levels[level]);
+    print_numbers(out, s, "GPUs x milli, CPUs");
+    for (uint32_t i = 0; i < shapes && rows < SHAPES_SHOWN; i++) {
+        if (s->fragment.pods[i].devices == 0)
+            continue;
+        rows++;
+        print_pod(out, &s->fragment.pods[i]);
+        for (uint32_t c = 0; c < s->n_columns && c < SHOWN; c++)
+            fprintf(out, " %5.0f", f->starts[((size_t)c * s->plan.n_levels + level) * shapes + i]);
+        fputc('\n', out);
+    }
 }
 
 static const char *tie_rule(const struct packing_scenario *s)
@@ -195,6 +294,8 @@ void packing_print(FILE *out, const struct packing_scenario *s, const struct pac
         if (s->replications > 1 || sections[i].value != allocated_error)
             print_section(out, s, f, &sections[i]);
     print_starts(out, s, f);
+    print_moves(out, s, f);
+    print_legend(out, s);
 }
 
 /* ---- JSON ---- */
@@ -225,6 +326,24 @@ static void json_level(struct json *j, const struct packing_scenario *s,
             j, NULL,
             f->starts[((size_t)column * s->plan.n_levels + level) * s->fragment.n_pods + i]);
     json_close(j);
+    json_close(j);
+}
+
+static void json_moves(struct json *j, const struct packing_figures *f, uint32_t column)
+{
+    json_array(j, "moves_to_start", false);
+    for (uint32_t i = 0; i < f->n_moves; i++) {
+        const struct packing_moves *m = &f->moves[(size_t)column * f->n_moves + i];
+        json_object(j, NULL);
+        json_whole(j, "gpus", m->pod.devices);
+        json_whole(j, "cpu_milli", (uint64_t)m->pod.cpu_milli);
+        json_whole(j, "memory_mib", (uint64_t)m->pod.memory_mib);
+        json_bool(j, "found", m->found);
+        json_bool(j, "exact", m->exact);
+        json_number(j, "moves", m->found ? (double)m->n_moves : NAN);
+        json_number(j, "gpus_moved", m->found ? m->gpus : NAN);
+        json_close(j);
+    }
     json_close(j);
 }
 
@@ -271,6 +390,7 @@ void packing_print_json(FILE *out, const struct packing_scenario *s,
         for (uint32_t k = 0; k < s->plan.n_levels; k++)
             json_level(&j, s, f, c, k);
         json_close(&j);
+        json_moves(&j, f, c);
         json_close(&j);
     }
     json_close(&j);

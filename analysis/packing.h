@@ -13,9 +13,23 @@ struct packing_cell {
     struct tally dropped;                       /* pods that found no room so far */
 };
 
+/* Fewest moves until one more pod can start, in the first filling at the last level that asks for
+ * no more than there is. */
+struct packing_moves {
+    struct cluster_pod pod;
+    bool found, exact; /* not exact: fewer may do, or some where none were found */
+    uint32_t n_moves;
+    double gpus; /* that move */
+};
+
+enum { PACKING_MOVES = 6, PACKING_MOVES_NODES = 10000 };
+
 struct packing_figures {
     struct packing_cell *cells; /* [n_columns][n_levels] */
     double *starts;             /* [n_columns][n_levels][typical pods]: could start at once, mean */
+    struct packing_moves *moves; /* [n_columns][n_moves]: whole GPUs, the largest pods first */
+    uint32_t n_moves;            /* none for a cluster of more than PACKING_MOVES_NODES nodes */
+    uint32_t full_level;         /* of the moves */
     struct arena arena;
 };
 

@@ -102,3 +102,45 @@ enum hr_err fill_run(const struct fill_plan *plan, const struct policy *policy,
     free(rows);
     return err;
 }
+
+/* ---- what stands where ---- */
+
+static enum hr_err place_all(const struct fill_plan *plan, struct packer *p, const uint32_t *rows,
+                             size_t n, double level, struct moves_pod *pods, uint32_t *n_pods)
+{
+    double wanted = level * (double)cluster_capacity(plan->nodes), asked = 0;
+    uint32_t node, devices;
+    for (size_t i = 0; i < n && asked < wanted; i++) {
+        const struct cluster_pod *shape = &plan->pods->shapes[rows[i]];
+        TRY(packer_place(p, rows[i], &node, &devices));
+        asked += (double)cluster_asks(shape);
+        if (node != CLUSTER_NOWHERE)
+            pods[(*n_pods)++] =
+                (struct moves_pod){*shape, node, devices, (int64_t)cluster_asks(shape), false};
+    }
+    return HR_OK;
+}
+
+enum hr_err fill_cluster(const struct fill_plan *plan, const struct policy *policy,
+                         enum policy_ties ties, uint32_t replication, double level,
+                         struct arena *arena, struct moves_cluster *out)
+{
+    uint32_t *rows;
+    size_t n;
+    struct packer packer = {0};
+    struct rng rng;
+    TRY(fill_arrivals(plan, replication, &rows, &n));
+    struct moves_pod *pods = arena_array(arena, n, sizeof *pods);
+    enum hr_err err = pods ? HR_OK : HR_NOMEM;
+    *out = (struct moves_cluster){.n_nodes = plan->nodes->n, .pods = pods};
+    rng_init(&rng, plan->seed, replication, stream, policy->name);
+    if (err == HR_OK)
+        err = packer_init(&packer, policy, ties, plan->nodes, plan->pods, plan->fragment, &rng,
+                          arena);
+    if (err == HR_OK)
+        err = place_all(plan, &packer, rows, n, level, pods, &out->n_pods);
+    out->rooms = packer.rooms;
+    packer_fini(&packer);
+    free(rows);
+    return err;
+}

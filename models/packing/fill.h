@@ -6,6 +6,7 @@
 #ifndef HEADROOM_MODELS_PACKING_FILL_H
 #define HEADROOM_MODELS_PACKING_FILL_H
 
+#include "models/packing/moves.h"
 #include "models/packing/packer.h"
 
 struct fill_plan {
@@ -28,10 +29,16 @@ struct fill_level {
 };
 
 /* One filling. levels: n_levels of them. starts: of each typical shape at each level how many could
- * start at once, [n_levels][fragment->n_pods]; may be NULL. placed: pods that found room. */
+ * start at once, [n_levels][fragment->n_pods]; may be NULL. */
 enum hr_err fill_run(const struct fill_plan *plan, const struct policy *policy,
                      enum policy_ties ties, uint32_t replication, struct fill_level *levels,
                      uint64_t *starts);
+
+/* What stands where when so much has been asked for; all in the arena. Moving a pod costs the milli
+ * that it holds. */
+enum hr_err fill_cluster(const struct fill_plan *plan, const struct policy *policy,
+                         enum policy_ties ties, uint32_t replication, double level,
+                         struct arena *arena, struct moves_cluster *out);
 
 /* The pods of a replication in the order in which they arrive; malloc memory. */
 enum hr_err fill_arrivals(const struct fill_plan *plan, uint32_t replication, uint32_t **rows,

@@ -26,6 +26,15 @@ static int by_shape(const void *left, const void *right)
     return c ? c : (a->types > b->types) - (a->types < b->types);
 }
 
+/* Equal shapes together, that with the memory that comes most first. */
+static int by_memory(const void *left, const void *right)
+{
+    const struct counted *a = left, *b = right;
+    int c = by_shape(a, b);
+    c = c ? c : compare(b->n, a->n);
+    return c ? c : compare(a->pod.memory_mib, b->pod.memory_mib);
+}
+
 static int by_count(const void *left, const void *right)
 {
     const struct counted *a = left, *b = right;
@@ -33,17 +42,15 @@ static int by_count(const void *left, const void *right)
     return c ? c : by_shape(a, b);
 }
 
-/* Shapes without their memory, merged, the most frequent first; returns how many. */
+/* Shapes that differ in memory alone merged, the most frequent first; returns how many. */
 static uint32_t count_shapes(const struct cluster_pods *pods, struct counted *all)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < pods->n_shapes; i++) {
+    for (uint32_t i = 0; i < pods->n_shapes; i++)
         all[i] = (struct counted){.pod = pods->shapes[i]};
-        all[i].pod.memory_mib = 0;
-    }
     for (size_t i = 0; i < pods->n; i++)
         all[pods->rows[i]].n++;
-    qsort(all, pods->n_shapes, sizeof *all, by_shape);
+    qsort(all, pods->n_shapes, sizeof *all, by_memory);
     for (uint32_t i = 0; i < pods->n_shapes; i++)
         if (n > 0 && by_shape(&all[n - 1], &all[i]) == 0)
             all[n - 1].n += all[i].n;

@@ -30,10 +30,11 @@ struct fragment {
     uint32_t n_groups;
     int64_t *cpus; /* distinct CPU needs of typical pods, ascending */
     uint32_t n_cpus;
-    int64_t *weights;         /* [n_cpus + 1][n_groups]: pods that need at most so much CPU */
-    int64_t total;            /* W: typical pods, those without devices included */
-    struct cluster_pod *pods; /* typical shapes, the most frequent first; memory 0 */
-    int64_t *counts;          /* of them */
+    int64_t *weights; /* [n_cpus + 1][n_groups]: pods that need at most so much CPU */
+    int64_t total;    /* W: typical pods, those without devices included */
+    struct cluster_pod
+        *pods;       /* typical shapes, the most frequent first, with the memory that comes most */
+    int64_t *counts; /* of them */
     uint32_t n_pods;
     int64_t steps[FRAGMENT_SCORES]; /* least fall of F, in milli / W, with score at least k */
 };

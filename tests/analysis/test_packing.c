@@ -82,6 +82,59 @@ Test(packing, ties_decide_the_order, .timeout = 60)
     empty(&x);
 }
 
+/* Two GPUs are free, on two nodes: one move of one GPU makes room for a pair. */
+Test(packing, moves_until_a_pod_can_start)
+{
+    static const char text[] =
+        "scenario: two-nodes\nreplications: 1\npacking:\n"
+        "  nodes: {groups: {a: {nodes: 2, gpus: 2}}}\n"
+        "  pods: {classes: {one: {count: 2}, pair: {count: 1, gpus: 2}}}\n"
+        "  policies: [worst-fit]\n  levels: [50%]\n";
+    struct diags d = {0};
+    struct filled x;
+    bool seen = false;
+    for (int seed = 1; seed < 20 && !seen; seed++) {
+        char set[32];
+        const char *sets = set;
+        memset(&x, 0, sizeof x);
+        snprintf(set, sizeof set, "seed=%d", seed);
+        cr_assert_eq(packing_load_text("x.yaml", text, strlen(text), &sets, 1, &d, &x.s), HR_OK);
+        cr_assert_eq(packing_figures_run(&x.s, &x.f), HR_OK);
+        cr_assert_eq(x.f.n_moves, 2);
+        cr_assert_eq(x.f.moves[0].pod.devices, 2);
+        cr_assert(x.f.moves[0].exact);
+        seen = x.f.moves[0].found && x.f.moves[0].n_moves == 1; /* the two came first */
+        if (seen)
+            cr_assert(x.f.moves[0].gpus == 1 && x.f.moves[1].n_moves == 0);
+        empty(&x);
+    }
+    cr_assert(seen);
+    diags_fini(&d);
+}
+
+/* What could start needs no move, and the other way round. */
+Test(packing, moves_and_starts_agree, .timeout = 60)
+{
+    struct filled x;
+    uint32_t compared = 0;
+    fill(&x, FOLDER "openb-packing.yaml", "replications=1");
+    for (uint32_t c = 0; c < x.s.n_columns; c++)
+        for (uint32_t i = 0; i < x.f.n_moves; i++)
+            for (uint32_t t = 0; t < x.s.fragment.n_pods; t++) {
+                const struct packing_moves *m = &x.f.moves[c * x.f.n_moves + i];
+                const struct cluster_pod *pod = &x.s.fragment.pods[t];
+                size_t row = (size_t)c * x.s.plan.n_levels + x.f.full_level;
+                if (pod->cpu_milli != m->pod.cpu_milli || pod->devices != m->pod.devices ||
+                    pod->milli != m->pod.milli || pod->memory_mib != m->pod.memory_mib)
+                    continue;
+                compared++;
+                cr_expect_eq(m->found && m->n_moves == 0,
+                             x.f.starts[row * x.s.fragment.n_pods + t] > 0);
+            }
+    cr_expect_geq(compared, x.s.n_columns);
+    empty(&x);
+}
+
 /* ---- printing ---- */
 
 static char *printed(const struct filled *x, bool json)
@@ -107,6 +160,7 @@ Test(packing, tables_fit_a_terminal_and_name_the_ties, .timeout = 60)
         for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
             cr_expect_leq(strcspn(line, "\n"), 80, "%.90s", line);
         cr_expect(strstr(text, "Means of"));
+        cr_expect(strstr(text, "Fewest moves until one more can start at 100 %"));
         cr_expect(strstr(text, i ? "Ties are won by the lowest name, or chance, as said."
                                  : "Ties are won by the lowest name."));
         cr_expect(strstr(text, i ? "\nfgd, random  " : "\nfgd   "));

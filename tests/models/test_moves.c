@@ -281,7 +281,7 @@ Test(moves, as_few_as_any_arrangement, .timeout = 60)
         arena_fini(&b.arena);
     }
     for (int i = 0; i < 3; i++)
-        cr_assert_gt(seen[i], rounds / 200, "%d moves: %u", i, seen[i]);
+        cr_assert_gt(seen[i], (uint32_t)rounds / 200, "%d moves: %u", i, seen[i]);
 }
 
 /* ---- large ---- */
