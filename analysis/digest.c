@@ -116,7 +116,7 @@ static double ready_gpus(const struct run_results *r, uint32_t service, simtime_
                          window[results_account(service + 1, GPU_HELD_IDLE)];
         gpu_ns += (double)ready * ((double)(to - from) / (double)r->timeline_ns);
     }
-    return gpu_ns / (double)(end - start);
+    return results_gpus(r, gpu_ns) / (double)(end - start);
 }
 
 static void scan_shortage(struct digest *d, uint32_t service, const struct ramp *ramp)
@@ -166,6 +166,13 @@ static enum hr_err scan_ramp(struct digest *d, uint32_t service)
 
 /* ---- jobs ---- */
 
+/* Shares of one GPU of a job's row: a memory slice of a queue of slices, else a whole GPU. */
+static uint32_t shares_of(const struct digest *d, uint32_t queue)
+{
+    uint32_t pool = d->plan->queues[queue].tenant.pools[0].pool, all = d->results->shares_per_gpu;
+    return all > 1 ? all / fleet_plan_units_per_gpu(&d->plan->pools[pool]) : 1;
+}
+
 /* Recorded jobs count; of backlog gangs the preemptions only. */
 static enum hr_err scan_job(struct digest *d, const struct job_row *job)
 {
@@ -174,9 +181,10 @@ static enum hr_err scan_job(struct digest *d, const struct job_row *job)
     t->preemptions += job->preemptions;
     if (job->backlog)
         return HR_OK;
+    uint32_t scale = shares_of(d, job->queue);
     for (int k = 0; k < BLOCKS; k++) {
         q->blocked_ns[k] += job->blocked_ns[k];
-        q->blocked_gpu_ns[k] += (u128)job->blocked_ns[k] * job->gpus;
+        q->blocked_gpu_ns[k] += (u128)job->blocked_ns[k] * job->gpus * scale;
     }
     t->submitted++;
     t->done += job->outcome == OUTCOME_DONE;

@@ -83,7 +83,10 @@ static void copy_timeline(double *to, const struct experiment *e, uint32_t c, ui
             uint32_t owner = summary_local(s, e->columns[c].plan, AXIS_OWNER, o);
             for (unsigned state = 0; state < GPU_STATES; state++, to++)
                 if (owner != SUMMARY_ABSENT)
-                    *to = (double)run->timeline[w * accounts + results_account(owner, state)] / 1e9;
+                    *to = results_gpus(
+                              run,
+                              (double)run->timeline[w * accounts + results_account(owner, state)]) /
+                          1e9;
         }
 }
 

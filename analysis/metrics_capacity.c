@@ -36,9 +36,14 @@ u128 capacity_supplied_ns(const struct digest *d)
     return all_ns(d, STATES_ALL & ~STATE_BIT(ABSENT));
 }
 
-double capacity_hours(u128 share_ns)
+double capacity_time_hours(u128 ns)
 {
-    return (double)share_ns / ns_per_hour;
+    return (double)ns / ns_per_hour;
+}
+
+double capacity_hours(const struct digest *d, u128 share_ns)
+{
+    return results_gpus(d->results, (double)share_ns) / ns_per_hour;
 }
 
 double capacity_ratio(u128 part, u128 whole)
@@ -61,12 +66,12 @@ double capacity_measured_s(const struct digest *d, struct metric_at at)
 double capacity_supplied_h(const struct digest *d, struct metric_at at)
 {
     (void)at;
-    return capacity_hours(capacity_supplied_ns(d));
+    return capacity_hours(d, capacity_supplied_ns(d));
 }
 
 double capacity_states_h(const struct digest *d, struct metric_at at)
 {
-    return capacity_hours(all_ns(d, at.arg));
+    return capacity_hours(d, all_ns(d, at.arg));
 }
 
 double capacity_states_frac(const struct digest *d, struct metric_at at)
@@ -76,7 +81,7 @@ double capacity_states_frac(const struct digest *d, struct metric_at at)
 
 double capacity_state_h(const struct digest *d, struct metric_at at)
 {
-    return capacity_hours(all_ns(d, UINT32_C(1) << at.part));
+    return capacity_hours(d, all_ns(d, UINT32_C(1) << at.part));
 }
 
 double capacity_state_frac(const struct digest *d, struct metric_at at)
@@ -86,7 +91,7 @@ double capacity_state_frac(const struct digest *d, struct metric_at at)
 
 double capacity_account_h(const struct digest *d, struct metric_at at)
 {
-    return capacity_hours(d->results->ledger[results_account(at.entity, at.part)]);
+    return capacity_hours(d, d->results->ledger[results_account(at.entity, at.part)]);
 }
 
 double capacity_account_frac(const struct digest *d, struct metric_at at)
@@ -159,7 +164,7 @@ double capacity_pool_usd(const struct digest *d, uint32_t pool, uint32_t first, 
         return followed_usd(&d->results->pools[pool], first, end, states & STATES_SUPPLIED);
     u128 ns = capacity_pool_ns(d, pool, first, end, states & STATES_SUPPLIED);
     double price = d->plan->pools[pool].price_usd_per_gpu_h;
-    return price > 0 ? price * capacity_hours(ns) : ns ? NAN : 0;
+    return price > 0 ? price * capacity_hours(d, ns) : ns ? NAN : 0;
 }
 
 double capacity_usd(const struct digest *d, uint32_t first, uint32_t end, uint32_t states)
@@ -179,5 +184,5 @@ double capacity_cost(const struct digest *d, struct metric_at at)
 double capacity_useful_cost(const struct digest *d, struct metric_at at)
 {
     u128 useful = all_ns(d, STATES_USEFUL);
-    return useful ? capacity_cost(d, at) / capacity_hours(useful) : NAN;
+    return useful ? capacity_cost(d, at) / capacity_hours(d, useful) : NAN;
 }

@@ -19,7 +19,7 @@ static double owner_usd(const struct digest *d, uint32_t owner)
 
 static double owner_h(const struct digest *d, uint32_t owner, uint32_t states)
 {
-    return capacity_hours(capacity_ns(d, owner, owner + 1, states));
+    return capacity_hours(d, capacity_ns(d, owner, owner + 1, states));
 }
 
 double cost_account(const struct digest *d, struct metric_at at)
@@ -44,7 +44,7 @@ double cost_owner_price(const struct digest *d, struct metric_at at)
 
 double cost_price(const struct digest *d, struct metric_at at)
 {
-    return ratio(capacity_cost(d, at), capacity_hours(capacity_supplied_ns(d)));
+    return ratio(capacity_cost(d, at), capacity_hours(d, capacity_supplied_ns(d)));
 }
 
 double owner_frac(const struct digest *d, struct metric_at at)
@@ -72,7 +72,7 @@ double pool_gpus(const struct digest *d, struct metric_at at)
 
 double pool_states_h(const struct digest *d, struct metric_at at)
 {
-    return capacity_hours(pool_ns(d, at.entity, at.arg));
+    return capacity_hours(d, pool_ns(d, at.entity, at.arg));
 }
 
 double pool_cost(const struct digest *d, struct metric_at at)
@@ -82,12 +82,12 @@ double pool_cost(const struct digest *d, struct metric_at at)
 
 double pool_price(const struct digest *d, struct metric_at at)
 {
-    return ratio(pool_usd(d, at.entity), capacity_hours(pool_ns(d, at.entity, STATES_SUPPLIED)));
+    return ratio(pool_usd(d, at.entity), capacity_hours(d, pool_ns(d, at.entity, STATES_SUPPLIED)));
 }
 
 double pool_useful_cost(const struct digest *d, struct metric_at at)
 {
-    return ratio(pool_usd(d, at.entity), capacity_hours(pool_ns(d, at.entity, STATES_USEFUL)));
+    return ratio(pool_usd(d, at.entity), capacity_hours(d, pool_ns(d, at.entity, STATES_USEFUL)));
 }
 
 double pool_utilization(const struct digest *d, struct metric_at at)

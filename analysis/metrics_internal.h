@@ -18,8 +18,9 @@
 
 /* Nanoseconds booked by owners [first, end) in a set of states. */
 u128 capacity_ns(const struct digest *d, uint32_t first, uint32_t end, uint32_t states);
-u128 capacity_supplied_ns(const struct digest *d); /* all states but absent */
-double capacity_hours(u128 share_ns);
+u128 capacity_supplied_ns(const struct digest *d);            /* all states but absent */
+double capacity_hours(const struct digest *d, u128 share_ns); /* GPU-hours */
+double capacity_time_hours(u128 ns);
 /* The same of one pool, and dollars: NaN when a pool that supplied some of it has no price. */
 u128 capacity_pool_ns(const struct digest *d, uint32_t pool, uint32_t first, uint32_t end,
                       uint32_t states);

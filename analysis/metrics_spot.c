@@ -199,7 +199,7 @@ static bool worth_of(const struct digest *d, uint32_t pool, struct worth *w)
     w->eff = closed_efficiency(d, pool, queue);
     main_queue(d, firm, &queue);
     w->firm_eff = closed_efficiency(d, firm, queue);
-    double useful_h = capacity_hours(held_ns(d, pool, STATES_USEFUL));
+    double useful_h = capacity_hours(d, held_ns(d, pool, STATES_USEFUL));
     w->simulated =
         capacity_pool_usd(d, pool, first_owner(d), d->results->n_owners, STATES_ALL) / useful_h;
     double firm_eff =

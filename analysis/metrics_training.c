@@ -27,7 +27,7 @@ double queue_count(const struct digest *d, struct metric_at at)
 
 double queue_hours(const struct digest *d, struct metric_at at)
 {
-    return capacity_hours(queue_ns(d, at.entity, at.arg));
+    return capacity_hours(d, queue_ns(d, at.entity, at.arg));
 }
 
 double queue_goodput(const struct digest *d, struct metric_at at)
@@ -48,12 +48,12 @@ double queue_wait_quantile(const struct digest *d, struct metric_at at)
 
 double queue_blocked(const struct digest *d, struct metric_at at)
 {
-    return capacity_hours(d->queues[at.entity].blocked_ns[at.part]);
+    return capacity_time_hours(d->queues[at.entity].blocked_ns[at.part]);
 }
 
 double queue_blocked_gpus(const struct digest *d, struct metric_at at)
 {
-    return capacity_hours(d->queues[at.entity].blocked_gpu_ns[at.part]);
+    return capacity_hours(d, d->queues[at.entity].blocked_gpu_ns[at.part]);
 }
 
 double queue_completion_mean(const struct digest *d, struct metric_at at)

@@ -14,6 +14,7 @@ void results_fini(struct run_results *r)
     free(r->queues);
     for (uint32_t i = 0; r->pools && i < r->n_pools; i++) {
         free(r->pools[i].ledger);
+        free(r->pools[i].compute);
         free(r->pools[i].timeline);
         free(r->pools[i].placeable);
         free(r->pools[i].cost_usd);

@@ -26,12 +26,13 @@ struct queue_results {
 /* Of one pool; indexed as those of the whole run. */
 struct pool_results {
     u128 *ledger;       /* owned */
+    u128 *compute;      /* owned; compute-slice-ns; NULL where there is no MIG */
     uint64_t *timeline; /* owned */
     double *cost_usd;   /* owned; of each account: models/capacity/supply.h */
     double mean_price_usd_per_gpu_h;
     uint32_t gpus;
     struct supply_totals supply;
-    struct fleet_churn churn; /* of the whole run */
+    struct fleet_churn churn;           /* of the whole run */
     struct placeable_window *placeable; /* owned; [n_timeline] of the run */
 };
 
@@ -39,6 +40,7 @@ struct pool_results {
 struct run_results {
     uint32_t n_owners, n_services, n_queues;
     uint32_t fleet_gpus;
+    uint32_t shares_per_gpu;     /* 1, or with shared GPUs what makes their parts whole */
     simtime_ns start_ns, end_ns; /* the measured part */
     simtime_ns timeline_ns;
     size_t n_timeline;
@@ -56,6 +58,12 @@ struct run_results {
     size_t n_reclaims;
     struct engine_stats engine;
 };
+
+/* GPUs, or GPU-time, of shares. */
+static inline double results_gpus(const struct run_results *r, double shares)
+{
+    return r->shares_per_gpu > 1 ? shares / r->shares_per_gpu : shares;
+}
 
 void results_fini(struct run_results *r); /* accepts a zeroed struct */
 

@@ -37,6 +37,8 @@ static void check_pools(const struct run *r, simtime_ns now)
 {
     for (size_t i = 0; i < r->plan->n_pools; i++) {
         bool conserves = ledger_conserves(r->pools[i].ledger, now);
+        if (r->pools[i].compute)
+            conserves = conserves && ledger_conserves(r->pools[i].compute, now);
         if (!conserves || !fleet_consistent(r->pools[i].fleet))
             abort(); /* a broken ledger must not become a result */
     }
@@ -86,13 +88,20 @@ static enum hr_err build_pool(struct run *r, size_t i, uint32_t replication)
 {
     const struct plan *p = r->plan;
     struct pool *pool = &r->pools[i];
-    pool->ledger = ledger_new((uint32_t)plan_claimants(p) + 1, fleet_plan_gpus(&p->pools[i]),
-                              p->warmup_ns, p->horizon_ns, p->timeline_ns);
+    uint32_t owners = (uint32_t)plan_claimants(p) + 1, compute = fleet_plan_compute(&p->pools[i]);
+    uint32_t units = fleet_plan_gpus(&p->pools[i]) * fleet_plan_units_per_gpu(&p->pools[i]);
+    pool->ledger = ledger_new(owners, units, p->warmup_ns, p->horizon_ns, p->timeline_ns);
     if (!pool->ledger)
         return HR_NOMEM;
     pool->fleet = fleet_new(&p->pools[i], r->engine, pool->ledger, p->seed, replication);
     if (!pool->fleet)
         return HR_NOMEM;
+    if (compute > 0) {
+        pool->compute = ledger_new(owners, compute, p->warmup_ns, p->horizon_ns, p->timeline_ns);
+        if (!pool->compute)
+            return HR_NOMEM;
+        fleet_compute_set(pool->fleet, pool->compute);
+    }
     TRY(fleet_placeable_start(pool->fleet, p->warmup_ns, p->horizon_ns, p->timeline_ns));
     if (r->hooks && r->hooks->change) {
         const struct fleet_trace trace = {r->hooks->self, r->hooks->change};
@@ -132,6 +141,7 @@ static void run_fini(struct run *r)
         supply_free(r->supplies[i]);
         fleet_free(r->pools[i].fleet);
         ledger_free(r->pools[i].ledger);
+        ledger_free(r->pools[i].compute);
     }
     engine_free(r->engine);
     vec_free(&r->jobs);
@@ -218,37 +228,73 @@ static enum hr_err finish(struct run *r)
 
 /* ---- results ---- */
 
+/* Shares that each GPU counts as, so that those of a GPU in every pool are whole. */
+static uint32_t shares_per_gpu(const struct plan *p)
+{
+    uint32_t shares = 1;
+    for (size_t i = 0; i < p->n_pools; i++) {
+        uint32_t units = fleet_plan_units_per_gpu(&p->pools[i]), a = shares, b = units;
+        while (b > 0) {
+            uint32_t rest = a % b;
+            a = b;
+            b = rest;
+        }
+        shares = shares / a * units;
+    }
+    return shares;
+}
+
+static void copy_placeable(struct fleet *f, const struct run_results *run, struct pool_results *to)
+{
+    size_t n;
+    uint32_t units = fleet_units_per_gpu(f);
+    const struct placeable_window *windows = fleet_placeable(f, run->end_ns, &n);
+    for (size_t w = 0; w < n && w < run->n_timeline; w++)
+        for (int k = 0; k < PLACEABLES; k++) {
+            to->placeable[w].gpu_ns[k] = windows[w].gpu_ns[k] / units;
+            to->placeable[w].least[k] = windows[w].least[k] / units;
+        }
+}
+
+static void copy_account(const struct pool *pool, const struct supply *supply, uint32_t owner,
+                         enum gpu_state s, struct run_results *out, struct pool_results *to)
+{
+    size_t accounts = (size_t)out->n_owners * GPU_STATES, a = results_account(owner, s);
+    uint32_t scale = out->shares_per_gpu / fleet_units_per_gpu(pool->fleet);
+    to->ledger[a] = ledger_total(pool->ledger, owner, s) * scale;
+    out->ledger[a] += to->ledger[a];
+    to->cost_usd[a] = supply_cost_usd(supply, owner, s);
+    out->cost_usd[a] += to->cost_usd[a];
+    if (pool->compute)
+        to->compute[a] = ledger_total(pool->compute, owner, s);
+    for (size_t w = 0; w < out->n_timeline; w++) {
+        uint64_t ns = ledger_window(pool->ledger, w, owner, s) * scale;
+        to->timeline[w * accounts + a] = ns;
+        out->timeline[w * accounts + a] += ns;
+    }
+}
+
 /* One pool's accounts, and added to those of the run. */
 static enum hr_err copy_pool(const struct pool *pool, const struct supply *supply,
                              struct run_results *out, struct pool_results *to)
 {
     size_t accounts = (size_t)out->n_owners * GPU_STATES;
-    to->gpus = fleet_gpus(pool->fleet);
+    to->gpus = fleet_gpus(pool->fleet) / fleet_units_per_gpu(pool->fleet);
     to->ledger = calloc(accounts, sizeof *to->ledger);
+    to->compute = pool->compute ? calloc(accounts, sizeof *to->compute) : NULL;
     to->timeline = calloc(out->n_timeline * accounts, sizeof *to->timeline);
     to->cost_usd = calloc(accounts, sizeof *to->cost_usd);
     to->placeable = calloc(out->n_timeline, sizeof *to->placeable);
-    if (!to->ledger || !to->timeline || !to->cost_usd || !to->placeable)
+    if (!to->ledger || !to->timeline || !to->cost_usd || !to->placeable ||
+        (pool->compute && !to->compute))
         return HR_NOMEM;
-    size_t n;
-    const struct placeable_window *windows = fleet_placeable(pool->fleet, out->end_ns, &n);
-    memcpy(to->placeable, windows, (n < out->n_timeline ? n : out->n_timeline) * sizeof *windows);
+    copy_placeable(pool->fleet, out, to);
     to->mean_price_usd_per_gpu_h = supply_mean_price(supply);
     to->supply = *supply_totals(supply);
     to->churn = *fleet_churn(pool->fleet);
     for (uint32_t owner = 0; owner < out->n_owners; owner++)
-        for (unsigned s = 0; s < GPU_STATES; s++) {
-            size_t a = results_account(owner, s);
-            to->ledger[a] = ledger_total(pool->ledger, owner, s);
-            out->ledger[a] += to->ledger[a];
-            to->cost_usd[a] = supply_cost_usd(supply, owner, s);
-            out->cost_usd[a] += to->cost_usd[a];
-            for (size_t w = 0; w < out->n_timeline; w++) {
-                uint64_t ns = ledger_window(pool->ledger, w, owner, s);
-                to->timeline[w * accounts + a] = ns;
-                out->timeline[w * accounts + a] += ns;
-            }
-        }
+        for (unsigned s = 0; s < GPU_STATES; s++)
+            copy_account(pool, supply, owner, (enum gpu_state)s, out, to);
     return HR_OK;
 }
 
@@ -328,6 +374,7 @@ static enum hr_err copy_results(struct run *r, struct run_results *out)
         .n_services = (uint32_t)p->n_services,
         .n_queues = (uint32_t)p->n_queues,
         .fleet_gpus = plan_gpus(p),
+        .shares_per_gpu = shares_per_gpu(p),
         .start_ns = p->warmup_ns,
         .end_ns = p->horizon_ns,
         .timeline_ns = p->timeline_ns,

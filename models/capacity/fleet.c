@@ -161,6 +161,7 @@ struct fleet *fleet_new(const struct fleet_plan *plan, struct engine *engine, st
         .ledger = ledger,
         .seed = seed,
         .replication = replication,
+        .units_per_gpu = fleet_plan_units_per_gpu(plan),
         .reconfigure_ns = plan->sharing.reconfigure_ns,
         .free_slot = NONE,
         .free_claim = NONE,
@@ -309,6 +310,21 @@ uint64_t fleet_version(const struct fleet *f)
 uint32_t fleet_gpus(const struct fleet *f)
 {
     return f->nodes.n_gpus;
+}
+
+uint32_t fleet_units_per_gpu(const struct fleet *f)
+{
+    return f->units_per_gpu;
+}
+
+uint32_t fleet_slice_memory(const struct fleet *f, uint8_t profile)
+{
+    return f->nodes.slices->index.t->gpu.profiles[profile].memory;
+}
+
+uint32_t fleet_lease_compute(const struct fleet *f, lease_id l)
+{
+    return lease_at(f, l)->compute;
 }
 
 uint64_t fleet_headroom(const struct fleet *f, uint32_t claimant)

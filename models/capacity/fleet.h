@@ -465,6 +465,9 @@ uint32_t fleet_busy_set(struct fleet *f, uint32_t claimant, uint32_t gpus);
 /* Changes whenever GPUs are taken, begin or end to stop, come free, go out or come back. */
 uint64_t fleet_version(const struct fleet *f);
 uint32_t fleet_gpus(const struct fleet *f);
+uint32_t fleet_units_per_gpu(const struct fleet *f);                 /* 1 where GPUs are whole */
+uint32_t fleet_slice_memory(const struct fleet *f, uint8_t profile); /* with MIG: memory slices */
+uint32_t fleet_lease_compute(const struct fleet *f, lease_id l);     /* compute slices */
 uint32_t fleet_free_gpus(const struct fleet *f);
 uint32_t fleet_coming_gpus(const struct fleet *f); /* of stopping leases, claimed by no start */
 simtime_ns fleet_grace_ns(const struct fleet *f);  /* the plan's: what evict() will be given */

@@ -234,6 +234,7 @@ struct fleet {
     struct engine *engine;
     struct ledger *ledger;
     struct ledger *compute; /* of compute slices, or NULL */
+    uint32_t units_per_gpu;
     simtime_ns reconfigure_ns;
     uint64_t seed;
     uint32_t replication;

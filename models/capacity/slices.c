@@ -47,7 +47,8 @@ enum grant slices_fit(const struct nodes *ns, const struct shape *shape)
     if (shape->kind != SHAPE_SLICE || shape->profile >= s->index.t->gpu.n_profiles ||
         s->index.t->starts[s->index.t->empty][shape->profile] == 0)
         return GRANT_NEVER;
-    assert(shape->gpus == s->index.t->gpu.profiles[shape->profile].memory);
+    if (shape->gpus != s->index.t->gpu.profiles[shape->profile].memory)
+        return GRANT_NEVER;
     if (mig_index_find(&s->index, shape->profile, &gpu, &start))
         return GRANT_OK;
     return shape->gpus > ns->n_free ? GRANT_ROOM : GRANT_SHAPE;

@@ -16,7 +16,8 @@ void supply_settle(struct supply *s, simtime_ns now)
             u128 total = ledger_total(s->ledger, owner, (enum gpu_state)state);
             double ns = total >= s->priced[a] ? (double)(total - s->priced[a])
                                               : -(double)(s->priced[a] - total); /* re-booked */
-            s->cost_usd[a] += state == GPU_ABSENT ? 0 : s->price_usd * (ns / NS_PER_H);
+            s->cost_usd[a] +=
+                state == GPU_ABSENT ? 0 : s->price_usd * (ns / NS_PER_H) / s->units_per_gpu;
             s->priced[a] = total;
         }
     simtime_ns from = s->priced_to_ns > s->measured_from ? s->priced_to_ns : s->measured_from;

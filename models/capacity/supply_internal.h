@@ -77,7 +77,7 @@ struct supply {
     struct engine *engine;
     struct arena arena;
     simtime_ns measured_from;
-    uint32_t replication;
+    uint32_t replication, units_per_gpu;
     struct node_supply *nodes;
     uint32_t n;
     uint32_t *scratch; /* per node */

@@ -79,7 +79,9 @@ bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
 
 struct shape gang_shape(const struct training *t, uint32_t g)
 {
-    return (struct shape){.gpus = t->gangs.items[g].row.min_gpus, .kind = t->plan->placement};
+    const struct gang *gang = &t->gangs.items[g];
+    return (struct shape){
+        .gpus = gang->row.min_gpus, .kind = t->plan->placement, .profile = gang->profile};
 }
 
 /* Two gangs that evict each other would do so for ever if neither came to keep any work. From its
@@ -387,6 +389,7 @@ void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, bool 
         t->totals.started += !gang->row.backlog && measured(t, gang);
     }
     gang->lease = l;
+    gang->compute = fleet_lease_compute(gang_fleet(t, gang), l);
     gang->leased = gang->row.min_gpus;
     if (gang_elastic(gang)) {
         extensions_start(t, g, extends);

@@ -66,10 +66,23 @@ static struct elastic_range range_of(const struct training *t, uint32_t gpus, ui
     return elastic_range_of(&t->plan->elastic, gpus, min, max);
 }
 
-/* row: its GPUs as the job gives them. */
-static bool add_gang(struct training *t, uint32_t tenant, struct job_row row, bool busy_in_part,
-                     uint32_t *g)
+/* A job of one GPU gets a slice: its memory slices. A larger one keeps what it asks for, which no
+ * profile has, and is refused. */
+static uint32_t slice_gpus(const struct training *t, uint32_t tenant, uint8_t profile,
+                           uint32_t gpus)
 {
+    const struct fleet *f = t->pools[tenant_pool(t, tenant)].fleet;
+    return gpus == 1 ? fleet_slice_memory(f, profile) : gpus * fleet_units_per_gpu(f);
+}
+
+/* row: its GPUs as the job gives them. */
+static bool add_gang(struct training *t, uint32_t tenant, struct job_row row, uint8_t slice,
+                     bool busy_in_part, uint32_t *g)
+{
+    uint8_t profile = (uint8_t)((slice ? slice : t->plan->slice) - 1);
+    bool sliced = t->plan->placement == SHAPE_SLICE;
+    if (sliced)
+        row.gpus = slice_gpus(t, tenant, profile, row.gpus);
     const struct elastic_range range =
         range_of(t, row.gpus, row.min_gpus, row.max_gpus, busy_in_part);
     row.min_gpus = range.min;
@@ -81,7 +94,9 @@ static bool add_gang(struct training *t, uint32_t tenant, struct job_row row, bo
         return false;
     }
     t->gangs.items[*g].tenant = tenant;
-    t->gangs.items[*g].share = node_share(t, tenant, row.min_gpus);
+    t->gangs.items[*g].profile = sliced ? profile : 0;
+    t->gangs.items[*g].share =
+        sliced ? UINT32_C(1) << profile : node_share(t, tenant, row.min_gpus);
     return true;
 }
 
@@ -104,7 +119,7 @@ static void submit(struct training *t, const struct job *job, const struct job_c
         .work_ns = scaled(job->work_ns, t->plan->work_factor),
     };
     uint32_t g, tenant = tenant_of(t, job);
-    if (!add_gang(t, tenant, row, class && class->busy < 1, &g))
+    if (!add_gang(t, tenant, row, class ? class->slice : 0, class && class->busy < 1, &g))
         return;
     struct gang *gang = &t->gangs.items[g];
     gang->preemptible = job->preemptible;
@@ -197,7 +212,11 @@ static void leave_out_impossible(struct training *t)
     for (size_t i = 0; i < t->backlog.n_classes; i++) {
         const struct backlog_class *c = &t->backlog.classes[i];
         const struct elastic_range range = range_of(t, c->gpus, c->min_gpus, c->max_gpus, false);
-        const struct shape shape = {.gpus = range.min, .kind = t->plan->placement};
+        struct shape shape = {.gpus = range.min, .kind = t->plan->placement};
+        if (shape.kind == SHAPE_SLICE) {
+            shape.profile = (uint8_t)(t->plan->slice - 1);
+            shape.gpus = slice_gpus(t, 0, shape.profile, c->gpus);
+        }
         if (refusal(t, 0, &shape) != REFUSAL_NONE)
             backlog_leave_out(&t->backlog, i);
     }
@@ -220,7 +239,7 @@ bool intake_draw(struct training *t, simtime_ns now)
     row.min_gpus = class->min_gpus;
     row.max_gpus = class->max_gpus;
     uint32_t g;
-    if (!add_gang(t, 0, row, false, &g))
+    if (!add_gang(t, 0, row, 0, false, &g))
         return false;
     gang_wait(t, g, now);
     return t->error == HR_OK;

@@ -31,6 +31,7 @@ struct job_class {
     bool preemptible;
     double busy;                 /* of the time it holds its GPUs, what they work: 0..1 */
     uint32_t min_gpus, max_gpus; /* where it is elastic; 0: see struct elastic_plan */
+    uint8_t slice;               /* 1 + MIG profile; 0: the queue's */
 };
 
 struct mix_plan {

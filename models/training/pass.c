@@ -306,13 +306,20 @@ static enum block_reason room(const struct fleet *f, const struct shape *shape)
     return shape->gpus <= there + fleet_out_gpus(f) ? BLOCK_SUPPLY : BLOCK_COUNT;
 }
 
+/* The share of a slice is its profile, as a bit. */
+static uint8_t slice_of(const struct training *t, uint32_t share)
+{
+    return t->plan->placement == SHAPE_SLICE ? (uint8_t)__builtin_ctz(share) : 0;
+}
+
 /* Whether it has changed for a size that somebody waits with. */
 static bool look_for_room(struct training *t)
 {
     bool changed = false;
     for (size_t i = 0; i < t->why.n_sizes; i++) {
         struct why_size *s = &t->why.sizes[i];
-        const struct shape shape = {.gpus = s->gpus, .kind = t->plan->placement};
+        const struct shape shape = {
+            .gpus = s->gpus, .kind = t->plan->placement, .profile = slice_of(t, s->share)};
         for (size_t p = 0; p < t->n_pools && s->n > 0; p++) {
             enum block_reason now = room(t->pools[p].fleet, &shape);
             changed = changed || now != s->room[p];

@@ -60,17 +60,20 @@ static uint32_t waiting_share(void *self)
     const struct fleet *f = fleet_of(s);
     uint32_t claimant = t->tenants[s->tenant].claimant;
     uint64_t headroom = fleet_headroom(f, claimant), free = fleet_free_gpus(f);
-    uint32_t lent = fleet_lent(f, claimant);
+    uint32_t lent = fleet_lent(f, claimant), profiles = 0;
     for (size_t i = why_first(&t->why, s->tenant); i < t->why.n; i++) {
         const struct why_class *c = &t->why.items[t->why.order[i]];
         if (c->tenant != s->tenant)
             break;
         if (c->n == 0)
             continue;
-        if (c->gpus <= headroom && (c->gpus > free || c->gpus <= lent))
+        if (c->gpus > headroom || (c->gpus <= free && c->gpus > lent))
+            continue;
+        if (t->plan->placement != SHAPE_SLICE)
             return c->share;
+        profiles |= c->share;
     }
-    return 0;
+    return profiles;
 }
 
 /* The lease of a finished gang is no longer known here: its slot may hold another. */

@@ -93,6 +93,8 @@ struct queue_plan {
     struct preemption_plan preemption;
     struct elastic_plan elastic; /* not for gangs that must keep together */
     enum shape_kind placement;
+    uint8_t slice;                /* 1 + MIG profile of its jobs, which ask for one GPU each; their
+                                     GPUs in rows are memory slices then. 0: placement is no slice */
     const struct job_trace *jobs; /* NULL: none */
     bool jobs_loop;               /* start the trace again at its end, after span + mean gap */
     double jobs_speed;            /* gaps are divided by it */

@@ -103,7 +103,9 @@ struct gang {
     simtime_ns fruitless_ns;     /* ... and the first of them */
     simtime_ns blocked_at[BLOCKS]; /* waiting: why_begin's */
     uint32_t class;                /* of why.h */
-    uint32_t share;                /* GPUs it needs in one node */
+    uint32_t share;                /* GPUs it needs in one node; of a slice its profile, as a bit */
+    uint8_t profile;               /* of a slice */
+    uint32_t compute;              /* slices of its lease */
     int32_t priority;
     uint32_t tenant; /* index in the queue */
     uint32_t pool;   /* of its lease */

@@ -65,9 +65,12 @@ simtime_ns segment_next_save(const struct gang *g, simtime_ns now)
 static void rebook(struct training *t, const struct gang *g, uint32_t held, enum gpu_state to,
                    simtime_ns t0, simtime_ns t1)
 {
-    if (t1 > t0 && t1 > t->start_ns && t0 < t->end_ns)
-        ledger_rebook(t->pools[g->pool].ledger, g->row.claimant + 1, GPU_TRAINING, to, held, t0,
-                      t1);
+    const struct pool *pool = &t->pools[g->pool];
+    if (t1 <= t0 || t1 <= t->start_ns || t0 >= t->end_ns)
+        return;
+    ledger_rebook(pool->ledger, g->row.claimant + 1, GPU_TRAINING, to, held, t0, t1);
+    if (pool->compute)
+        ledger_rebook(pool->compute, g->row.claimant + 1, GPU_TRAINING, to, g->compute, t0, t1);
 }
 
 void segment_rebook(struct training *t, const struct gang *g, enum gpu_state to, simtime_ns t0,

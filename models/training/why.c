@@ -68,13 +68,13 @@ size_t why_first(const struct why_table *w, uint32_t tenant)
 }
 
 /* The number of a size; there is room for one more. */
-static uint32_t size_of(struct why_table *w, uint32_t gpus)
+static uint32_t size_of(struct why_table *w, uint32_t share, uint32_t gpus)
 {
     uint32_t i = 0;
-    while (i < w->n_sizes && w->sizes[i].gpus != gpus)
+    while (i < w->n_sizes && (w->sizes[i].gpus != gpus || w->sizes[i].share != share))
         i++;
     if (i == w->n_sizes)
-        w->sizes[w->n_sizes++] = (struct why_size){.gpus = gpus};
+        w->sizes[w->n_sizes++] = (struct why_size){.share = share, .gpus = gpus};
     return i;
 }
 
@@ -89,7 +89,7 @@ uint32_t why_class_of(struct why_table *w, uint32_t tenant, uint32_t share, uint
     memmove(&w->order[low + 1], &w->order[low], (number - low) * sizeof *w->order);
     w->order[low] = number;
     w->items[number] = (struct why_class){
-        .tenant = tenant, .share = share, .gpus = gpus, .size = size_of(w, gpus)};
+        .tenant = tenant, .share = share, .gpus = gpus, .size = size_of(w, share, gpus)};
     return number;
 }
 

@@ -32,7 +32,7 @@ extern const char *const block_docs[BLOCKS];
 
 /* Sizes are fewer still. What a pool has for a size it has for every tenant, its quota aside. */
 struct why_size {
-    uint32_t gpus;
+    uint32_t share, gpus;
     uint64_t n;                        /* gangs that wait, of all classes of this size */
     enum block_reason room[POOLS_MAX]; /* as the last pass has left it */
 };

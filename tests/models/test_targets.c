@@ -32,9 +32,20 @@ struct classes {
 static void serve(const struct classes *c, uint32_t replication, double *response, double *wait)
 {
     const double warmup_s = 300, slack_s = 1500;
-    const struct job_class kinds[2] = {
-        {"high", "", 1, 1, {DIST_EXPONENTIAL, 1, 0}, 0, true, 1, 0, 0},
-        {"low", "", 1, 1, {DIST_EXPONENTIAL, 1, 0}, 0, true, 1, 0, 0}};
+    const struct job_class kinds[2] = {{.name = "high",
+                                        .tenant = "",
+                                        .gpus = 1,
+                                        .share = 1,
+                                        .work = {DIST_EXPONENTIAL, 1, 0},
+                                        .preemptible = true,
+                                        .busy = 1},
+                                       {.name = "low",
+                                        .tenant = "",
+                                        .gpus = 1,
+                                        .share = 1,
+                                        .work = {DIST_EXPONENTIAL, 1, 0},
+                                        .preemptible = true,
+                                        .busy = 1}};
     const struct node_group group = {"nodes", "h100-sxm", 1, c->servers};
     struct fleet_plan pool = {.groups = &group, .n_groups = 1, .name = "fleet"};
     struct queue_plan queues[2];
