@@ -202,12 +202,9 @@ static void describe(struct hdf5_var *v, const struct experiment *e, enum kind k
     static const char *const no_yes[] = {"no", "yes"};
     switch (kind) {
     case KIND_TIME:
-        v->type = HDF5_F64;
-        v->units = "s";
-        return;
     case KIND_GPU_TIME:
         v->type = HDF5_F64;
-        v->units = "GPU s";
+        v->units = "s";
         return;
     case KIND_U64:
         v->type = HDF5_I64;

@@ -62,7 +62,7 @@ static uint64_t long_or(uint64_t short_n, uint64_t long_n)
 
 Test(run, conserves_at_each_event_over_random_scenarios, .timeout = 600)
 {
-    uint64_t n = long_or(1000, 5000), reclaims = 0, jobs = 0, requests = 0, retried = 0, lost = 0;
+    uint64_t n = long_or(400, 5000), reclaims = 0, jobs = 0, requests = 0, retried = 0, lost = 0;
     for (uint64_t seed = 1; seed <= n; seed++) {
         struct arena arena;
         arena_init(&arena);
