@@ -21,8 +21,10 @@ static bool see_parts(const struct fleet *f, const struct lease *l)
 /* Free GPUs and those of leases make up each node. */
 static bool masks_agree(const struct fleet *f)
 {
+    const uint64_t *withheld = f->nodes.racks.withheld;
     for (uint32_t node = 0; node < f->nodes.n; node++)
-        f->seen[node] = f->nodes.free_mask[node] | f->out_mask[node];
+        f->seen[node] =
+            f->nodes.free_mask[node] | f->out_mask[node] | (withheld ? withheld[node] : 0);
     for (size_t i = 0; i < f->leases.n; i++)
         if (f->leases.items[i].phase != LEASE_GONE && !see_parts(f, &f->leases.items[i]))
             return false;
@@ -47,7 +49,7 @@ static void expect(const struct fleet *f, const struct lease *l, uint32_t n)
 
 static void expect_nodes(const struct fleet *f, bool compute)
 {
-    uint32_t free = compute ? 0 : f->nodes.n_free;
+    uint32_t free = compute ? 0 : f->nodes.n_free + f->nodes.racks.n_withheld;
     for (uint32_t node = 0; node < f->nodes.n; node++) {
         uint32_t slices = compute ? slices_free_compute(&f->nodes, node) : 0;
         if (node_closed(f, node))
@@ -168,7 +170,7 @@ static bool out_agrees(const struct fleet *f)
     uint32_t n_out = 0, n_spares = 0, n_closed = 0;
     for (uint32_t node = 0; node < f->nodes.n; node++) {
         bool closed = node_closed(f, node);
-        if (closed ? f->nodes.free_count[node] != 0 : f->out_mask[node] != 0)
+        if (closed ? nodes_idle(&f->nodes, node) != 0 : f->out_mask[node] != 0)
             return false;
         if (f->spare[node] && f->out_mask[node] != mask_full(f->nodes.size[node]))
             return false;

@@ -154,4 +154,5 @@ void claims_arrive(struct fleet *f, uint32_t slot)
         uint64_t left = serve(f, l, p->node, p->mask);
         nodes_out_return(f, p->node, left);
     }
+    racks_settle(&f->nodes);
 }

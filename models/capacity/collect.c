@@ -132,6 +132,7 @@ static void put_back(struct fleet *f, struct lease *l)
     for (size_t i = 0; i < l->parts.n; i++)
         nodes_give(&f->nodes, l->parts.items[i].node, l->parts.items[i].mask);
     l->parts.n = 0;
+    racks_settle(&f->nodes);
 }
 
 /* ---- which it keeps ---- */

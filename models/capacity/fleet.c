@@ -65,7 +65,8 @@ static void strand(struct fleet *f)
         if (share > 0 && (smallest == 0 || share < smallest))
             smallest = share;
     }
-    book_strand(f, nodes_free_below(&f->nodes, smallest), 0);
+    uint32_t withheld = smallest > 0 ? f->nodes.racks.n_withheld : 0;
+    book_strand(f, nodes_free_below(&f->nodes, smallest) + withheld, 0);
 }
 
 /* What a pass changes can make room for a claimant whose turn is over. Whoever asks for a pass
@@ -79,6 +80,7 @@ static void pass(void *ctx, uint32_t arg)
     uint64_t changes = f->changes;
     f->pass_again = false;
     f->in_pass = true;
+    racks_settle(&f->nodes);
     collect_serve(f);
     for (size_t i = 0; i < f->order.n; i++) {
         const struct claimant_ops *ops = &f->claimants.items[f->order.items[i]].ops;
@@ -141,6 +143,7 @@ static enum hr_err init(struct fleet *f, const struct fleet_plan *plan)
     if (plan->sharing.kind == SHARING_MIG)
         TRY(slices_init(&f->nodes, &plan->sharing, &f->arena));
     TRY(nodes_arrange(&f->nodes, plan->place, &plan->fabric, &f->arena));
+    TRY(racks_init(&f->nodes, &plan->racks, plan->groups, plan->n_groups, &f->arena));
     TRY(per_node_init(f));
     TRY(nodes_out_init(f));
     TRY(collect_init(f));
@@ -309,7 +312,7 @@ uint64_t fleet_version(const struct fleet *f)
 
 uint32_t fleet_gpus(const struct fleet *f)
 {
-    return f->nodes.n_gpus;
+    return nodes_most(&f->nodes);
 }
 
 uint32_t fleet_units_per_gpu(const struct fleet *f)
@@ -341,6 +344,11 @@ uint32_t fleet_lent(const struct fleet *f, uint32_t claimant)
 enum grant fleet_fit(const struct fleet *f, const struct shape *shape)
 {
     return nodes_fit(&f->nodes, shape);
+}
+
+bool fleet_power_binds(const struct fleet *f, const struct shape *shape)
+{
+    return racks_bind(&f->nodes, shape);
 }
 
 uint32_t fleet_free_gpus(const struct fleet *f)

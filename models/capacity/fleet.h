@@ -36,6 +36,7 @@
 #include "models/capacity/ledger.h"
 #include "models/capacity/supply.h"
 #include "models/hardware/mig_index.h"
+#include "models/hardware/power.h"
 #include "sim/dist.h"
 #include "sim/engine.h"
 #include "sim/err.h"
@@ -180,6 +181,14 @@ struct fabric {
     uint32_t n_leaves;          /* 0: no topology */
 };
 
+/* Racks of a pool and the power that each may draw: so many nodes by number, beginning anew with a
+ * leaf group and with a group of nodes. */
+struct rack_plan {
+    uint32_t nodes;                 /* up to 64; 0: no limit */
+    double limit_w;                 /* holds a node at its rating beside the others at idle */
+    const struct node_power *power; /* not owned; of a node of each group */
+};
+
 /* How the GPUs of a pool are shared. */
 enum sharing_kind {
     SHARING_NONE,   /* whole GPUs */
@@ -209,6 +218,7 @@ struct fleet_plan {
     enum place_rule place;
     struct fabric fabric;
     struct sharing_plan sharing;
+    struct rack_plan racks; /* starts that would exceed a limit wait; no spares then */
 };
 
 uint32_t fleet_plan_gpus(const struct fleet_plan *p);
@@ -464,11 +474,13 @@ uint32_t fleet_busy_set(struct fleet *f, uint32_t claimant, uint32_t gpus);
 
 /* Changes whenever GPUs are taken, begin or end to stop, come free, go out or come back. */
 uint64_t fleet_version(const struct fleet *f);
-uint32_t fleet_gpus(const struct fleet *f);
-uint32_t fleet_units_per_gpu(const struct fleet *f);                 /* 1 where GPUs are whole */
+uint32_t fleet_gpus(const struct fleet *f);          /* that leases can have at once */
+uint32_t fleet_units_per_gpu(const struct fleet *f); /* 1 where GPUs are whole */
 uint32_t fleet_slice_memory(const struct fleet *f, uint8_t profile); /* with MIG: memory slices */
 uint32_t fleet_lease_compute(const struct fleet *f, lease_id l);     /* compute slices */
-uint32_t fleet_free_gpus(const struct fleet *f);
+uint32_t fleet_free_gpus(const struct fleet *f); /* that power limits let be taken */
+/* Free GPUs that power limits withhold would do for a shape that does not fit. */
+bool fleet_power_binds(const struct fleet *f, const struct shape *shape);
 uint32_t fleet_coming_gpus(const struct fleet *f); /* of stopping leases, claimed by no start */
 simtime_ns fleet_grace_ns(const struct fleet *f);  /* the plan's: what evict() will be given */
 

@@ -11,6 +11,7 @@
  *   consolidate  small leases that move off a node
  *   leaves     leaf groups by wholly free nodes
  *   slices     MIG instances on the GPUs of nodes
+ *   racks      racks with a power limit: which free GPUs are withheld
  *   block      whole nodes of one leaf group that come together
  *   spread     nodes of a start larger than a node, over free and incoming GPUs
  *   reclaim    fleet_reclaim, granting, giving up, the reclaim rows

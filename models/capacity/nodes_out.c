@@ -57,7 +57,7 @@ uint32_t fleet_spares(const struct fleet *f)
 
 uint32_t fleet_node_free(const struct fleet *f, uint32_t node)
 {
-    return f->nodes.free_count[node];
+    return nodes_idle(&f->nodes, node);
 }
 
 simtime_ns fleet_next_stop(const struct fleet *f, lease_id l, bool save)
@@ -116,13 +116,15 @@ static uint32_t free_compute(const struct fleet *f, uint32_t node)
 void nodes_out_return(struct fleet *f, uint32_t node, uint64_t mask)
 {
     uint32_t compute = f->nodes.slices ? slices_end(&f->nodes, node, mask) : 0;
-    if (mask && node_closed(f, node))
+    if (mask && node_closed(f, node)) {
+        racks_free(&f->nodes.racks, node, mask_count(mask));
         keep_out(f, node, mask, compute);
-    else if (mask)
+    } else if (mask) {
         nodes_give(&f->nodes, node, mask);
+    }
     uint32_t size = f->nodes.size[node];
     if (mask && f->watch.emptied &&
-        (f->out_mask[node] == mask_full(size) || f->nodes.free_count[node] == size))
+        (f->out_mask[node] == mask_full(size) || nodes_idle(&f->nodes, node) == size))
         f->watch.emptied(f->watch.self, node);
 }
 
@@ -144,8 +146,7 @@ void fleet_node_close(struct fleet *f, uint32_t node, enum gpu_state state)
     collect_leave(f, node);
     f->n_unclaimed -= claims_unclaimed(f, node);
     f->n_closed++;
-    uint32_t free = f->nodes.free_count[node];
-    uint64_t mask = free ? nodes_take_on(&f->nodes, node, free) : 0;
+    uint64_t mask = nodes_close(&f->nodes, node);
     f->out_state[node] = (uint8_t)state;
     if (f->nodes.slices)
         slices_close(&f->nodes, node);
@@ -168,8 +169,7 @@ void fleet_node_open(struct fleet *f, uint32_t node)
     f->n_unclaimed += claims_unclaimed(f, node);
     if (f->nodes.slices)
         slices_open(&f->nodes, node);
-    if (mask)
-        nodes_give(&f->nodes, node, mask);
+    nodes_open(&f->nodes, node, mask);
     f->changes++;
     fleet_want_pass(f);
 }
@@ -234,6 +234,7 @@ static void lose_part(struct fleet *f, uint32_t slot, uint32_t node, enum gpu_st
     book_lose(f, slot, gpus, state);
     if (f->nodes.slices)
         slices_end(&f->nodes, node, mask);
+    racks_free(&f->nodes.racks, node, gpus);
     f->out_mask[node] |= mask;
     f->n_out += gpus;
 }
@@ -261,7 +262,7 @@ void fleet_node_fail(struct fleet *f, uint32_t node, enum gpu_state state)
 
 void fleet_spare_add(struct fleet *f, uint32_t node)
 {
-    assert(fleet_node_idle(f, node));
+    assert(fleet_node_idle(f, node) && f->nodes.racks.n == 0);
     fleet_node_close(f, node, GPU_HELD_IDLE);
     f->spare[node] = 1;
     f->n_spares++;

@@ -93,6 +93,16 @@ uint64_t mask_lowest(uint64_t mask, uint32_t n)
     return mask & ~rest;
 }
 
+void nodes_show(struct nodes *ns, uint32_t node, uint64_t mask)
+{
+    uint32_t n = mask_count(mask);
+    index_remove(ns, node);
+    ns->n_free = ns->n_free - ns->free_count[node] + n;
+    ns->free_mask[node] = mask;
+    ns->free_count[node] = (uint8_t)n;
+    index_add(ns, node);
+}
+
 static void take_mask(struct nodes *ns, uint32_t node, uint64_t mask)
 {
     uint32_t n = mask_count(mask);
@@ -102,6 +112,7 @@ static void take_mask(struct nodes *ns, uint32_t node, uint64_t mask)
     ns->free_count[node] = (uint8_t)(ns->free_count[node] - n);
     ns->n_free -= n;
     index_add(ns, node);
+    racks_use(&ns->racks, node, n);
 }
 
 uint64_t nodes_take_on(struct nodes *ns, uint32_t node, uint32_t n)
@@ -121,6 +132,7 @@ void nodes_give(struct nodes *ns, uint32_t node, uint64_t mask)
     ns->free_count[node] = (uint8_t)(ns->free_count[node] + n);
     ns->n_free += n;
     index_add(ns, node);
+    racks_free(&ns->racks, node, n);
 }
 
 uint32_t nodes_free_below(const struct nodes *ns, uint32_t share)
@@ -165,7 +177,7 @@ bool nodes_consistent(const struct nodes *ns)
             (b > 0 && (ns->some >> (b - 1) & 1) != (nodes_with[b] > 0)))
             return false;
     return n_free == ns->n_free && n_whole == ns->n_whole && leaves_consistent(ns) &&
-           (!ns->slices || slices_consistent(ns));
+           racks_consistent(ns) && (!ns->slices || slices_consistent(ns));
 }
 
 /* ---- the rules ---- */
@@ -235,12 +247,21 @@ static bool whole_nodes_free(const struct nodes *ns, uint32_t gpus)
     return free > whole || (free == whole && (rest == 0 || partly >> (rest - 1)));
 }
 
+/* The most GPUs of whole nodes and one remainder that an empty pool can give a start. */
+static uint32_t most_strict(const struct nodes *ns, bool leaf)
+{
+    const struct racks *rs = &ns->racks;
+    if (rs->n > 0)
+        return leaf ? rs->most_leaf : rs->most_whole;
+    return leaf ? ns->leaves.largest * ns->largest : ns->n_gpus;
+}
+
 static enum grant strict_fit(const struct nodes *ns, const struct shape *shape)
 {
     uint32_t size = ns->largest, gpus = shape->gpus;
     bool leaf = shape->kind == SHAPE_ONE_LEAF && ns->leaves.n > 1;
     assert(ns->uniform);
-    if (leaf && gpus > ns->leaves.largest * size)
+    if (gpus > most_strict(ns, leaf))
         return GRANT_NEVER;
     if (gpus > ns->n_free)
         return GRANT_ROOM;
@@ -258,7 +279,7 @@ enum grant nodes_fit(const struct nodes *ns, const struct shape *shape)
     if (shape->kind == SHAPE_SLICE)
         return GRANT_NEVER;
     bool one = nodes_one_node(ns, shape);
-    if (shape->gpus > (one ? ns->largest : ns->n_gpus))
+    if (shape->gpus > (one ? ns->largest : nodes_most(ns)))
         return GRANT_NEVER;
     if (!one && shape_strict(shape))
         return strict_fit(ns, shape);
@@ -369,6 +390,7 @@ enum hr_err nodes_take(struct nodes *ns, const struct shape *shape, struct parts
         take_in_leaf(ns, leaves_with(ns, gpus / ns->largest, gpus % ns->largest), gpus, out);
     else if (shape->kind == SHAPE_ANY || !take_whole(ns, gpus, out))
         take_fullest(ns, gpus, out);
+    racks_settle(ns);
     return HR_OK;
 }
 

@@ -26,6 +26,7 @@
  *    else the one with fewest.
  *  - SHAPE_ANY: the fullest nodes first, that is those with fewest free GPUs, so that whole nodes
  *    stay whole.
+ * Where racks have a power limit, "free" is what they show: racks.c.
  * The topology rule, SHAPE_WHOLE_NODES and SHAPE_ONE_LEAF need nodes of one size. */
 #ifndef HEADROOM_MODELS_CAPACITY_PLACEMENT_INTERNAL_H
 #define HEADROOM_MODELS_CAPACITY_PLACEMENT_INTERNAL_H
@@ -65,6 +66,30 @@ struct leaves {
     struct number_set counts; /* numbers of wholly free nodes that occur, from 1 */
 };
 
+enum { RACK_MAX_NODES = 64 };
+
+/* The most GPUs on wholly free nodes, and of one node beside them. */
+struct most {
+    uint32_t whole, rest;
+};
+
+/* Racks with a power limit (racks.c); n 0: none, and nothing below is there. Nodes of a rack have
+ * neighbouring numbers. */
+struct racks {
+    uint32_t n;
+    uint32_t *first;    /* nodes [first[i], first[i + 1]) */
+    uint32_t *of;       /* rack of a node */
+    uint32_t *room;     /* GPUs that may yet be taken */
+    uint64_t *withheld; /* by node: free GPUs that are not in the index */
+    uint32_t n_withheld;
+    uint32_t most_any, most_whole,
+        most_leaf;     /* GPUs that an empty pool can give a start: any; whole
+                          nodes and one remainder; these in one leaf group */
+    uint32_t *changed; /* racks to be looked at again */
+    uint32_t n_changed;
+    uint8_t *is_changed;
+};
+
 struct nodes {
     uint32_t n;                                     /* nodes */
     uint32_t n_gpus;                                /* in all */
@@ -82,6 +107,7 @@ struct nodes {
     bool uniform; /* all nodes are of one size */
     struct leaves leaves;
     struct slices *slices; /* the arena's; NULL: whole GPUs */
+    struct racks racks;
 };
 
 /* All GPUs free. Memory is the arena's. */
@@ -92,12 +118,22 @@ enum hr_err nodes_init(struct nodes *ns, const struct node_group *groups, size_t
 enum hr_err nodes_arrange(struct nodes *ns, enum place_rule rule, const struct fabric *fabric,
                           struct arena *arena);
 
+/* Racks, and their limit; after nodes_arrange. Each limit holds one node at its rating at least. */
+enum hr_err racks_init(struct nodes *ns, const struct rack_plan *plan,
+                       const struct node_group *groups, size_t n_groups, struct arena *arena);
+
 /* GRANT_OK, GRANT_ROOM (fewer are free than asked for), GRANT_SHAPE (wrongly placed),
  * GRANT_TOPOLOGY (only in several leaf groups), GRANT_NEVER (fits no empty fleet). */
 enum grant nodes_fit(const struct nodes *ns, const struct shape *shape);
 
 /* True when the shape has to be within one node. */
 bool nodes_one_node(const struct nodes *ns, const struct shape *shape);
+
+/* GPUs that leases can have at once. */
+static inline uint32_t nodes_most(const struct nodes *ns)
+{
+    return ns->racks.n ? ns->racks.most_any : ns->n_gpus;
+}
 
 /* True when a larger shape waits for whole nodes. */
 static inline bool shape_strict(const struct shape *shape)
@@ -130,7 +166,31 @@ uint32_t leaves_tightest(const struct nodes *ns, uint32_t leaf, uint32_t gpus);
 
 bool leaves_consistent(const struct nodes *ns);
 
+/* ---- racks.c ---- */
+
+/* So many GPUs of a node are taken, or are not any more. */
+void racks_use(struct racks *rs, uint32_t node, uint32_t gpus);
+void racks_free(struct racks *rs, uint32_t node, uint32_t gpus);
+
+/* Chooses anew which free GPUs are shown; never while a plan over several nodes is carried out. */
+void racks_settle(struct nodes *ns);
+
+/* A node leaves with its free GPUs, and comes back with some; neither uses room of its rack. */
+uint64_t nodes_close(struct nodes *ns, uint32_t node);
+void nodes_open(struct nodes *ns, uint32_t node, uint64_t mask);
+
+/* Free GPUs of a node, shown or withheld. */
+uint32_t nodes_idle(const struct nodes *ns, uint32_t node);
+
+/* For a shape that does not fit: it would if nothing were withheld. Leaf groups aside. */
+bool racks_bind(const struct nodes *ns, const struct shape *shape);
+
+bool racks_consistent(const struct nodes *ns);
+
 /* ---- placement.c ---- */
+
+/* Makes these the free GPUs of a node in the index. */
+void nodes_show(struct nodes *ns, uint32_t node, uint64_t mask);
 
 /* Takes n free GPUs of one node. */
 uint64_t nodes_take_on(struct nodes *ns, uint32_t node, uint32_t n);

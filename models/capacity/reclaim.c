@@ -130,6 +130,7 @@ static void assemble(struct fleet *f, uint32_t slot, const struct shape *shape, 
         engine_schedule(f->engine, f->leases.items[slot].timer, fleet_now(f));
     else if (waits_for_evicted(f, &f->leases.items[slot]))
         row_add(f, slot, detect_ns, evicted);
+    racks_settle(&f->nodes);
 }
 
 /* All of it is free: granted at once, as an event of its own like any other. */

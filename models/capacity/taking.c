@@ -149,7 +149,7 @@ static double weighted(const struct quota_node *v, uint32_t n)
 static double lendable(const struct fleet *f, uint32_t node)
 {
     if (node == COHORT_ROOT)
-        return f->nodes.n_gpus - (double)f->unlent;
+        return nodes_most(&f->nodes) - (double)f->unlent;
     const struct quota_node *v = at(f, node);
     double all = v->unlent + lendable(f, v->parent);
     return v->ceiling < all ? v->ceiling : all;

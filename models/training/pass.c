@@ -216,6 +216,8 @@ static bool reclaim(struct walk *w, uint32_t g, uint32_t pool)
 
 static enum block_reason reason_to_collect(const struct fleet *f, const struct shape *shape)
 {
+    if (fleet_power_binds(f, shape) && fleet_fit(f, shape) != GRANT_OK)
+        return BLOCK_POWER;
     switch (fleet_fit(f, shape)) {
     case GRANT_OK:
         return BLOCK_QUOTA;
@@ -296,10 +298,13 @@ static enum attempt try_start(struct walk *w, uint32_t g, uint32_t *pool)
 static enum block_reason room(const struct fleet *f, const struct shape *shape)
 {
     uint64_t there = fleet_free_gpus(f);
-    if (shape->gpus <= there) {
-        enum grant fit = fleet_fit(f, shape);
-        return fit == GRANT_OK ? BLOCK_ORDER : fit == GRANT_TOPOLOGY ? BLOCK_TOPOLOGY : BLOCK_SHAPE;
-    }
+    enum grant fit = fleet_fit(f, shape);
+    if (fit == GRANT_OK)
+        return BLOCK_ORDER;
+    if (fleet_power_binds(f, shape))
+        return BLOCK_POWER;
+    if (shape->gpus <= there)
+        return fit == GRANT_TOPOLOGY ? BLOCK_TOPOLOGY : BLOCK_SHAPE;
     there += fleet_coming_gpus(f);
     if (shape->gpus <= there)
         return BLOCK_PREEMPTION;

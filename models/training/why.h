@@ -20,6 +20,7 @@
     X(SHAPE, "shape", "enough are free, but not together in one node")                             \
     X(QUOTA, "quota", "its tenant may not hold so many now")                                       \
     X(TOPOLOGY, "topology", "enough whole nodes are free, in no one leaf group")                   \
+    X(POWER, "power", "enough are free, and the power limits of their racks keep them idle")       \
     X(SUPPLY, "supply", "GPUs that failed, are in maintenance or not supplied would do")           \
     X(PREEMPTION, "preemption", "GPUs of evicted or ended work are on their way")                  \
     X(ORDER, "order", "it would fit: an earlier job or a reservation goes first")

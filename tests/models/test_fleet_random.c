@@ -34,10 +34,12 @@ struct world {
     uint32_t n_actors, n_cohorts, actions;
     timer_id nodes;    /* the next of what happens to nodes */
     bool nodes_change; /* in this world */
+    bool limited;      /* racks have a power limit */
     bool closing;      /* nothing new starts */
     /* how much of it happened */
     uint32_t granted, evicted, abandoned, shared, failed, withdrawn, replaced, drained, collected,
-        at_ceiling;
+        at_ceiling, at_limit;
+    uint32_t most[16]; /* GPUs that each rack may have at work */
 };
 
 static void list_remove(lease_id *items, uint32_t *n, lease_id l)
@@ -114,7 +116,7 @@ static void node_change(struct world *w, uint32_t node)
         }
         return;
     case 3:
-        if (fleet_node_idle(f, node))
+        if (fleet_node_idle(f, node) && !w->limited)
             fleet_spare_add(f, node);
         return;
     default:
@@ -282,7 +284,8 @@ static void check_quota(const struct world *w)
 {
     const struct fleet *f = w->rig.fleet;
     uint64_t there = f->nodes.n_free + f->n_unclaimed;
-    if (w->nodes_change) /* nodes that are out may leave floors bare; a spare is charged anew */
+    if (w->nodes_change || w->limited) /* what is out or withheld may leave floors bare; a spare is
+                                          charged anew */
         return;
     for (uint32_t i = 0; i < f->claimants.n; i++) {
         const struct quota *q = &f->claimants.items[i].quota;
@@ -306,10 +309,29 @@ static void check_collecting(const struct world *w)
     }
 }
 
+/* GPUs that leases have, counted from their parts, are within the limit of each rack. */
+static void check_power(struct world *w)
+{
+    const struct fleet *f = w->rig.fleet;
+    const struct racks *rs = &f->nodes.racks;
+    uint32_t taken[16] = {0};
+    for (size_t i = 0; i < f->leases.n; i++)
+        for (size_t k = 0; k < f->leases.items[i].parts.n && f->leases.items[i].phase; k++) {
+            const struct part *p = &f->leases.items[i].parts.items[k];
+            taken[rs->of[p->node]] += mask_count(p->mask);
+        }
+    for (uint32_t r = 0; r < rs->n; r++) {
+        cr_assert_eq(taken[r] + rs->room[r], w->most[r], "rack %u", r);
+        w->at_limit += taken[r] == w->most[r] && rs->n_withheld > 0;
+    }
+}
+
 static void check_all(void *ctx)
 {
     struct world *w = ctx;
     rig_check(&w->rig);
+    if (w->limited)
+        check_power(w);
     check_quota(w);
     check_collecting(w);
 }
@@ -392,6 +414,21 @@ static void add_actors(struct world *w, uint32_t gpus)
     }
 }
 
+/* Racks of one to three nodes, with power for a node and something more. */
+static struct rack_plan random_racks(uint64_t *seed, const struct node_group *groups, size_t n,
+                                     struct node_power *power)
+{
+    struct rack_plan plan = {.nodes = 1 + draw_below(seed, 3), .power = power};
+    double least_w = 0;
+    for (size_t g = 0; g < n; g++) {
+        power[g] =
+            (struct node_power){100, 100 + 10.0 * groups[g].gpus_per_node, groups[g].gpus_per_node};
+        least_w = power[g].max_w > least_w ? power[g].max_w : least_w;
+    }
+    plan.limit_w = least_w + (plan.nodes - 1) * 100 + 10 * draw_below(seed, 10);
+    return plan;
+}
+
 static void play(struct world *w, uint64_t seed)
 {
     w->seed = seed;
@@ -415,8 +452,20 @@ static void play(struct world *w, uint64_t seed)
     const struct cohort cohorts[COHORTS] = {
         {.ceiling_gpus = UINT32_MAX, .lend_gpus = draw_below(&w->seed, gpus)},
         {.parent = 1, .ceiling_gpus = gpus, .lend_gpus = UINT32_MAX}};
+    struct node_power power[3];
     w->n_cohorts = draw_below(&w->seed, COHORTS + 1);
-    rig_init_cohorts(&w->rig, groups, n, &reclaim, cohorts, w->n_cohorts, seed);
+    const struct fleet_plan plan = {.groups = groups,
+                                    .n_groups = n,
+                                    .reclaim = reclaim,
+                                    .cohorts = cohorts,
+                                    .n_cohorts = w->n_cohorts,
+                                    .racks = w->limited ? random_racks(&w->seed, groups, n, power)
+                                                        : (struct rack_plan){0}};
+    rig_init_plan(&w->rig, &plan, seed);
+    const struct racks *racks = &w->rig.fleet->nodes.racks;
+    for (uint32_t r = 0; r < racks->n; r++)
+        w->most[r] = racks->room[r];
+    gpus = w->limited ? racks->most_any : gpus; /* what floors can keep */
     engine_check_set(w->rig.engine, check_all, w);
     add_actors(w, gpus);
     w->nodes_change = seed % 2 == 0;
@@ -445,5 +494,20 @@ Test(fleet_random, conserves_and_stays_consistent)
                   w->drained > worlds,
               "%u failed, %u withdrawn, %u replaced, %u drained", w->failed, w->withdrawn,
               w->replaced, w->drained);
+    free(w);
+}
+
+/* No lease waits for ever for power either: end_all. */
+Test(fleet_random, stays_within_power_limits)
+{
+    struct world *w = calloc(1, sizeof *w);
+    uint64_t worlds = getenv("HEADROOM_LONG") ? 5000 : 300;
+    w->limited = true;
+    for (uint64_t seed = 0; seed < worlds; seed++)
+        play(w, seed * 7919 + 11);
+    cr_assert(w->granted > 3 * worlds && w->evicted > worlds / 2 && w->failed > worlds / 4 &&
+                  w->at_limit > 50 * worlds,
+              "%u granted, %u evicted, %u failed, %u times at a limit", w->granted, w->evicted,
+              w->failed, w->at_limit);
     free(w);
 }

@@ -33,7 +33,7 @@ void rig_check(void *rig)
         cr_assert_fail("the fleet is not consistent");
 }
 
-static void rig_open(struct rig *r, const struct fleet_plan *plan, uint64_t seed)
+void rig_init_plan(struct rig *r, const struct fleet_plan *plan, uint64_t seed)
 {
     memset(r, 0, sizeof *r);
     r->engine = engine_new();
@@ -53,7 +53,7 @@ void rig_init_groups(struct rig *r, const struct node_group *groups, size_t n,
                      const struct reclaim_plan *reclaim, uint64_t seed)
 {
     const struct fleet_plan plan = {.groups = groups, .n_groups = n, .reclaim = *reclaim};
-    rig_open(r, &plan, seed);
+    rig_init_plan(r, &plan, seed);
 }
 
 void rig_init_cohorts(struct rig *r, const struct node_group *groups, size_t n,
@@ -65,7 +65,7 @@ void rig_init_cohorts(struct rig *r, const struct node_group *groups, size_t n,
                                     .reclaim = *reclaim,
                                     .cohorts = cohorts,
                                     .n_cohorts = n_cohorts};
-    rig_open(r, &plan, seed);
+    rig_init_plan(r, &plan, seed);
 }
 
 void rig_init(struct rig *r, const struct rig_plan *plan)
@@ -85,7 +85,7 @@ void rig_init(struct rig *r, const struct rig_plan *plan)
         .fabric = plan->fabric,
         .sharing = plan->sharing,
     };
-    rig_open(r, &fleet, 1);
+    rig_init_plan(r, &fleet, 1);
 }
 
 void rig_fini(struct rig *r)

@@ -66,6 +66,7 @@ void rig_init_groups(struct rig *r, const struct node_group *groups, size_t n,
 void rig_init_cohorts(struct rig *r, const struct node_group *groups, size_t n,
                       const struct reclaim_plan *reclaim, const struct cohort *cohorts,
                       size_t n_cohorts, uint64_t seed);
+void rig_init_plan(struct rig *r, const struct fleet_plan *plan, uint64_t seed);
 void rig_fini(struct rig *r);
 
 /* Takes part in every event from now on: conservation and consistency. */
