@@ -11,7 +11,13 @@
 #include <string.h>
 
 #define MIB 1048576.0
-enum { CPU_MILLI = 1000, MOST_ARRIVALS = 20000000, MOST_SCORES = 100000000 };
+enum {
+    CPU_MILLI = 1000,
+    MOST_NODES = 1000000,
+    MOST_PODS = 10000000,
+    MOST_ARRIVALS = 20000000,
+    MOST_SCORES = 100000000
+};
 
 struct load {
     struct packing_scenario *out;
@@ -68,7 +74,12 @@ static enum hr_err make_nodes(struct load *l, const struct pack_nodes_spec *spec
     const struct pack_group_spec *groups = spec->groups.items;
     uint64_t n = 0, at = 0;
     for (size_t i = 0; i < spec->groups.n; i++)
-        n += groups[i].nodes == FIELD_NO_WHOLE ? 0 : groups[i].nodes;
+        n += groups[i].nodes;
+    if (n > MOST_NODES) {
+        check_say(&l->check, DIAG_ERROR, spec->at, "groups", NULL, "more than %d nodes",
+                  MOST_NODES);
+        return HR_INPUT;
+    }
     struct cluster_node *rows = arena_array(&s->arena, n, sizeof *rows);
     if (!rows)
         return HR_NOMEM;
@@ -135,6 +146,10 @@ static enum hr_err make_pods(struct load *l, const struct pack_pods_spec *spec)
     uint64_t n = 0, at = 0;
     for (size_t i = 0; i < spec->classes.n; i++)
         n += classes[i].count;
+    if (n > MOST_PODS) {
+        check_say(&l->check, DIAG_ERROR, spec->at, "classes", NULL, "more than %d pods", MOST_PODS);
+        return HR_INPUT;
+    }
     struct cluster_pod *rows = calloc(n + 1, sizeof *rows);
     enum hr_err err = rows ? HR_OK : HR_NOMEM;
     for (size_t i = 0; i < spec->classes.n && err == HR_OK; i++) {

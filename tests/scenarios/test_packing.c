@@ -144,6 +144,57 @@ Test(packing, a_list_that_would_never_end_is_refused)
     diags_fini(&d);
 }
 
+Test(packing, too_many_nodes_or_pods_are_refused)
+{
+    static const char *const sets[] = {
+        "packing.nodes={groups: {a: {nodes: 100000}, b: {nodes: 100000}, c: {nodes: 100000}, "
+        "d: {nodes: 100000}, e: {nodes: 100000}, f: {nodes: 100000}, g: {nodes: 100000}, "
+        "h: {nodes: 100000}, i: {nodes: 100000}, j: {nodes: 100000}, k: {nodes: 1}}}",
+        "packing.pods={classes: {a: {count: 1000000}, b: {count: 1000000}, c: {count: 1000000}, "
+        "d: {count: 1000000}, e: {count: 1000000}, f: {count: 1000000}, g: {count: 1000000}, "
+        "h: {count: 1000000}, i: {count: 1000000}, j: {count: 1000000}, k: {count: 1}}}"};
+    for (size_t i = 0; i < N(sets); i++) {
+        struct diags d = {0};
+        struct packing_scenario s;
+        cr_expect_eq(load(small, sets[i], &d, &s), HR_INPUT);
+        cr_expect(d.n && strstr(d.items[0].text,
+                                i ? "more than 10000000 pods" : "more than 1000000 nodes"));
+        packing_free(&s);
+        diags_fini(&d);
+    }
+}
+
+/* Bytes changed, dropped and doubled at random: refused or read, never worse. */
+Test(packing, any_bytes_are_refused_or_read, .timeout = 60)
+{
+    struct rng rng;
+    uint32_t refused = 0;
+    rng_init(&rng, 41, 0, "test", "bytes");
+    for (int round = 0; round < 1500; round++) {
+        char text[sizeof small + 8];
+        size_t n = sizeof small - 1;
+        struct diags d = {0};
+        struct packing_scenario s;
+        memcpy(text, small, n);
+        for (uint64_t k = 1 + rng_below(&rng, 3); k > 0; k--) {
+            size_t at = rng_below(&rng, n);
+            uint64_t what = rng_below(&rng, 3);
+            if (what == 0)
+                text[at] = (char)rng_below(&rng, 256);
+            else if (what == 1)
+                memmove(text + at, text + at + 1, --n - at);
+            else
+                text[at] = "0123456789:{}[],%-. \n"[rng_below(&rng, 21)];
+        }
+        enum hr_err err = packing_load_text(HERE, text, n, NULL, 0, &d, &s);
+        cr_assert(err == HR_OK ? d.n_errors == 0 : err == HR_INPUT && d.n_errors > 0);
+        refused += err != HR_OK;
+        packing_free(&s);
+        diags_fini(&d);
+    }
+    cr_assert(refused > 500 && refused < 1500, "%u", refused);
+}
+
 Test(packing, a_run_points_to_the_command)
 {
     struct diags d = {0};
