@@ -51,7 +51,8 @@ static struct mig_profile profile_of(const struct mig_profile_spec *s)
         .ofa = MIG_UNKNOWN,
     };
     for (size_t i = 0; i < s->starts.n; i++)
-        p.starts |= (uint8_t)(1u << starts[i]);
+        if (starts[i] < MIG_SLICES) /* else it has been refused */
+            p.starts |= (uint8_t)(1u << starts[i]);
     return p;
 }
 

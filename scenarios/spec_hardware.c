@@ -18,7 +18,8 @@ static const struct field profile_rows[] = {
     SPEC_ROW(PROFILE, starts, "starts", FIELD_LIST, "Memory slices where an instance may begin",
              .item = &start, .max = MIG_SLICES),
     SPEC_ROW(PROFILE, sms, "sms", FIELD_WHOLE, "SMs of an instance", .max = 65535, .fallback = "0"),
-    SPEC_ROW(PROFILE, bytes, "size", FIELD_NUMBER, "Memory of an instance", .unit = UNIT_BYTES),
+    SPEC_ROW(PROFILE, bytes, "size", FIELD_NUMBER, "Memory of an instance", .unit = UNIT_BYTES,
+             .max = 1e15),
     SPEC_ROW(PROFILE, media, "media", FIELD_FLAG,
              "It takes the media engines: at most one such instance", .fallback = "no"),
 };
