@@ -64,8 +64,6 @@ static void rank_states(struct mig_index *x, uint8_t profile)
 /* Notes of a state that its first open GPU came, or its last one went. */
 static void mark(struct mig_index *x, mig_state s)
 {
-    if (x->order == MIG_ORDER_FIRST)
-        return; /* goes by rooms */
     for (unsigned fits = x->fits[s]; fits; fits &= fits - 1) {
         const int p = __builtin_ctz(fits);
         const uint16_t rank = x->rank[s][p];
@@ -75,15 +73,21 @@ static void mark(struct mig_index *x, mig_state s)
 
 static void enter(struct mig_index *x, uint32_t gpu, mig_state s)
 {
+    const bool first = x->n_in[s]++ == 0;
+    if (x->order == MIG_ORDER_FIRST)
+        return; /* goes by rooms */
     number_set_add(&x->in[s], gpu);
-    if (x->n_in[s]++ == 0)
+    if (first)
         mark(x, s);
 }
 
 static void leave(struct mig_index *x, uint32_t gpu, mig_state s)
 {
+    const bool last = --x->n_in[s] == 0;
+    if (x->order == MIG_ORDER_FIRST)
+        return;
     number_set_remove(&x->in[s], gpu);
-    if (--x->n_in[s] == 0)
+    if (last)
         mark(x, s);
 }
 

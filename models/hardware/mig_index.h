@@ -37,10 +37,10 @@ struct mig_index {
     enum mig_order order;
     enum mig_rule rule;
     uint32_t n_gpus;
-    mig_state *state;                     /* of each GPU */
-    struct number_set closed;             /* GPUs that take nothing new */
-    struct number_set *in;                /* by state: its open GPUs; unset where none can be */
-    uint32_t *n_in;                       /* by state: how many */
+    mig_state *state;         /* of each GPU */
+    struct number_set closed; /* GPUs that take nothing new */
+    struct number_set *in; /* by state that can be: its open GPUs; not kept for MIG_ORDER_FIRST */
+    uint32_t *n_in;        /* by state: how many */
     struct mig_ranking *rankings;         /* by profile */
     uint16_t (*rank)[MIG_PROFILES];       /* by state; MIG_STATES: the profile does not fit */
     uint8_t *fits;                        /* by state: the profiles that fit, as bits */
