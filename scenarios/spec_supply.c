@@ -59,7 +59,7 @@ static const struct field record_rows[] = {
     SPEC_ROW(RECORD, zone, "zone", FIELD_TEXT,
              "Zone of timestamps without one, such as +08:00; else they are UTC",
              .unit = UNIT_NONE),
-    SPEC_ROW(RECORD, series, "series", FIELD_TEXT, "Which of several prices in the file",
+    SPEC_ROW(RECORD, series, "series", FIELD_TEXT, "Which of several prices or kinds of instances in the file",
              .unit = UNIT_NONE),
     SPEC_ROW(RECORD, loop, "loop", FIELD_FLAG,
              "It starts again at its end (a price always does); else it stays as it ended",

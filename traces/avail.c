@@ -125,6 +125,8 @@ static enum hr_err add_instance(struct avail *a, struct places *p, uint64_t t,
                                 struct avail_row *row)
 {
     uint32_t *place = &p->of_name[row->node];
+    if (*place != UINT32_MAX && a->spec->format->rule == TRACE_LOG)
+        return HR_OK;
     if (*place != UINT32_MAX) {
         row_error(a, row, "this node was added already, in line %u", p->line[row->node]);
         return HR_OK;
@@ -141,6 +143,8 @@ static enum hr_err remove_instance(struct avail *a, struct places *p, uint64_t t
                                    struct avail_row *row)
 {
     uint32_t place = p->of_name[row->node];
+    if (place == UINT32_MAX && a->spec->format->rule == TRACE_LOG)
+        return HR_OK;
     if (place == UINT32_MAX) {
         row_error(a, row, "this node is removed and was not there");
         return HR_OK;
@@ -158,6 +162,8 @@ static enum hr_err fill_places(struct avail *a, struct places *p, struct supply_
     for (size_t i = 0; i < a->order.n && goes_on(a); i++) {
         struct avail_row *row = &a->items[a->order.items[i].row];
         uint64_t t = a->order.items[i].t;
+        if (row->value == 0)
+            continue;
         TRY(row->value > 0 ? add_instance(a, p, t, row) : remove_instance(a, p, t, row));
         p->line[row->node] = row->line;
     }
@@ -168,8 +174,8 @@ static enum hr_err fill_places(struct avail *a, struct places *p, struct supply_
 static enum hr_err apply_instances(struct avail *a, struct supply_trace *out)
 {
     size_t n = a->names.n;
-    struct places p = {.of_name = calloc(n, sizeof *p.of_name),
-                       .line = calloc(n, sizeof *p.line),
+    struct places p = {.of_name = calloc(n + 1, sizeof *p.of_name),
+                       .line = calloc(n + 1, sizeof *p.line),
                        .taken = calloc(n + 1, sizeof *p.taken)};
     bool there = p.of_name != NULL && p.line != NULL && p.taken != NULL;
     enum hr_err err = there ? fill_places(a, &p, out) : HR_NOMEM;
@@ -215,6 +221,7 @@ static enum hr_err apply(struct avail *a, struct supply_trace *out)
     case TRACE_COUNTS:
         return apply_counts(a, out);
     case TRACE_INSTANCES:
+    case TRACE_LOG:
         return apply_instances(a, out);
     case TRACE_FAULTS:
         return apply_faults(a, out);
@@ -286,7 +293,7 @@ static void note(const struct avail *a, const struct trace_report *r, struct not
     if (counts && r->long_gaps > 0)
         notes_add(notes, "times of an hour or more without a row: %llu, longest %.4g h",
                   (unsigned long long)r->long_gaps, sim_time_to_s(r->longest_gap_ns) / 3600);
-    if (counts && f->nodes == 0)
+    if ((counts || a->spec->format->rule == TRACE_LOG) && f->nodes == 0)
         notes_add(notes, "no node is ever up");
     if (f->zero_faults > 0)
         notes_add(notes, "faults of zero length: %llu", (unsigned long long)f->zero_faults);

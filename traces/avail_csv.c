@@ -1,5 +1,5 @@
-/* Availability from CSV: counts over time, or events of named nodes. */
-#include "traces/avail.h"
+/* Availability from rows: counts over time, events of named nodes, lines of a log. */
+#include "traces/avail_log.h"
 
 #include <string.h>
 
@@ -7,6 +7,7 @@ struct state {
     struct avail *avail;
     struct reader reader;
     struct reader_slot slots[TRACE_FIELDS];
+    struct avail_log log;
 };
 
 /* A day in one column and a time of the clock in another are one timestamp. */
@@ -31,6 +32,8 @@ static bool take_day_and_time(struct state *s, int64_t *t)
 
 static bool take_time(struct state *s, int64_t *t)
 {
+    if (s->avail->spec->format->rule == TRACE_LOG)
+        return avail_log_time(&s->reader, reader_field(&s->reader, &s->slots[TRACE_TIME]), t);
     if (s->slots[TRACE_DATE].index >= 0)
         return take_day_and_time(s, t);
     return reader_point(&s->reader, &s->slots[TRACE_TIME], t);
@@ -76,6 +79,18 @@ static enum hr_err take_names(struct state *s, struct avail_row *row)
     return avail_cause(s->avail, row, cause, strlen(cause));
 }
 
+/* A sentence of a log. False: the row is not kept. */
+static enum hr_err take_sentence(struct state *s, struct avail_row *row,
+                                 struct trace_report *report, bool *keep)
+{
+    enum avail_log_use use;
+    TRY(avail_log_row(&s->log, &s->reader, reader_field(&s->reader, &s->slots[TRACE_EVENT]), row,
+                      &use));
+    report->dropped[TRACE_DROP_SERIES] += use == AVAIL_LOG_OTHER;
+    *keep = use == AVAIL_LOG_KEEP;
+    return HR_OK;
+}
+
 static enum hr_err take_row(struct state *s, struct trace_report *report)
 {
     struct reader *r = &s->reader;
@@ -87,7 +102,12 @@ static enum hr_err take_row(struct state *s, struct trace_report *report)
     }
     if (!take_time(s, &t))
         return HR_OK;
-    if (s->avail->spec->format->rule == TRACE_COUNTS) {
+    if (s->avail->spec->format->rule == TRACE_LOG) {
+        bool keep;
+        TRY(take_sentence(s, &row, report, &keep));
+        if (!keep)
+            return HR_OK;
+    } else if (s->avail->spec->format->rule == TRACE_COUNTS) {
         if (!take_count(s, &row))
             return HR_OK;
     } else {
@@ -116,7 +136,8 @@ static enum hr_err open_file(struct state *s)
     } else {
         for (size_t i = 0; i < spec->format->n_columns; i++)
             names[i] = spec->format->columns[i].column;
-        TRY(reader_open_columns(r, a->arena, a->diags, spec->path, spec->delimiter, spec->place,
+        char delimiter = spec->format->rule == TRACE_LOG ? ']' : spec->delimiter;
+        TRY(reader_open_columns(r, a->arena, a->diags, spec->path, delimiter, spec->place,
                                 spec->source, names, spec->format->n_columns));
     }
     return reader_bind(r, s->slots, TRACE_FIELDS);
@@ -137,6 +158,7 @@ static enum hr_err read_all(struct state *s, struct trace_report *report, struct
         TRY(take_row(s, report));
     }
     TRY(reader_end(r));
+    TRY(avail_log_end(&s->log, notes));
     TRY(report_reader(report, spec, r, &s->slots[TRACE_TIME]));
     report_note_reader(report, spec, r, s->slots, notes);
     return HR_OK;
@@ -144,8 +166,11 @@ static enum hr_err read_all(struct state *s, struct trace_report *report, struct
 
 enum hr_err avail_read_csv(struct avail *a, struct trace_report *report, struct notes *notes)
 {
-    struct state s = {.avail = a};
+    struct state s = {
+        .avail = a,
+        .log = {.avail = a, .series = {.arena = a->arena}, .names = {.arena = a->arena}}};
     enum hr_err err = read_all(&s, report, notes);
     reader_close(&s.reader);
+    avail_log_fini(&s.log);
     return err;
 }

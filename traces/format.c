@@ -110,6 +110,12 @@ static const struct trace_column bamboo_steps[] = {
     {TRACE_COUNT, "count", NULL, true},
 };
 
+/* A line is split at its closing bracket: see avail_log.h. */
+static const struct trace_column instance_log[] = {
+    {TRACE_TIME, "[time", "timestamp", true},
+    {TRACE_EVENT, "message", NULL, true},
+};
+
 /* A column called time may also be time_s, t_h, ... : see reader_time_column. */
 static const struct trace_column headroom_faults[] = {
     {TRACE_TIME, "time", "timestamp", true},
@@ -160,6 +166,8 @@ const struct trace_format trace_formats[] = {
            TRACE_COLUMNS, TRACE_COUNTS),
     SUPPLY("bamboo-steps", "Bamboo: hours,count without a header", bamboo_steps, TRACE_COLUMNS,
            TRACE_COUNTS),
+    SUPPLY("instance-log", "Training on a Dime: log of instances created, running and lost",
+           instance_log, TRACE_COLUMNS, TRACE_LOG),
     SUPPLY("headroom-counts", "headroom's own count of nodes over time", headroom_counts,
            TRACE_HEADER, TRACE_COUNTS),
     JSON("infinitehbd", "node faults as InfiniteHBD publishes them", TRACE_SUPPLY, TRACE_FAULTS),
@@ -327,25 +335,42 @@ static enum hr_err by_members(const char *path, struct diags *diags,
     return err;
 }
 
-/* JSON begins with a brace or bracket, which no header does. */
-static enum hr_err looks_like_json(const char *path, struct diags *diags, bool *json)
+enum { HEAD = 6 };
+
+/* The first characters that are no blanks, up to HEAD of them; then NULs. */
+static enum hr_err first_of(const char *path, struct diags *diags, char head[HEAD])
 {
     struct input in;
+    memset(head, 0, HEAD);
     enum hr_err err = input_open(&in, path, (struct diag_place){0}, NULL, diags);
     if (err == HR_OK) {
         size_t i = in.n >= 3 && memcmp(in.window, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
         while (i < in.n && strchr(" \t\r\n", in.window[i]) != NULL && in.window[i] != '\0')
             i++;
-        *json = i < in.n && (in.window[i] == '{' || in.window[i] == '[');
+        memcpy(head, in.window + i, in.n - i < HEAD ? in.n - i : HEAD);
     }
     input_close(&in);
     return err;
 }
 
+static bool is_year(const char *at)
+{
+    int n = 0;
+    while (n < 4 && at[n] >= '0' && at[n] <= '9')
+        n++;
+    return n == 4;
+}
+
+/* A log begins with a date in brackets, JSON with a brace or bracket, and a header with neither. */
 enum hr_err trace_format_by_header(const char *path, struct diags *diags,
                                    const struct trace_format **out)
 {
-    bool json;
-    TRY(looks_like_json(path, diags, &json));
-    return json ? by_members(path, diags, out) : by_header(path, diags, out);
+    char head[HEAD];
+    TRY(first_of(path, diags, head));
+    if (head[0] == '[' && is_year(head + 1) && head[5] == '-') {
+        *out = trace_format_find("instance-log");
+        return HR_OK;
+    }
+    return head[0] == '{' || head[0] == '[' ? by_members(path, diags, out)
+                                            : by_header(path, diags, out);
 }

@@ -105,7 +105,8 @@ enum trace_layout {
 enum trace_supply_rule {
     TRACE_COUNTS,    /* how many are up, from a row to the next */
     TRACE_INSTANCES, /* each comes and goes; none is there before it comes */
-    TRACE_FAULTS     /* each breaks and is repaired; all are up at first */
+    TRACE_FAULTS,    /* each breaks and is repaired; all are up at first */
+    TRACE_LOG        /* what was seen of each instance, again and again; none is there at first */
 };
 
 struct trace_format {

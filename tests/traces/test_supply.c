@@ -263,6 +263,63 @@ Test(supply, prices_of_a_mapped_column_are_divided)
     fixture_fini(&f);
 }
 
+/* --- logs -------------------------------------------------------------------------------- */
+
+#define AT(s)               "[2020-03-01T00:00:" s ".000Z] "
+#define MADE(s, name, kind) AT(s) "Created instance " name " with " kind " in zone z\n"
+
+/* What is said again changes nothing; a name that comes back takes the lowest place; what was not
+ * created counts in the span only. */
+Test(supply, a_log_says_what_is_so_again_and_again)
+{
+    struct fixture f;
+    read_text(&f, "instance-log",
+              MADE("00", "a", "8 GPU(s) of type v100") MADE("01", "b", "8 GPU(s) of type v100")
+                  AT("02") "Instance a running in zone z\n" AT("03") "Instance a not running in zone z\n"
+                  AT("04") "Successfully deleted instance a\n" AT("05") "Instance b running in zone z\r\n"
+                  AT("06") "Instance c creation failed\n" AT("07") "Instance c not running in zone z\n"
+                  MADE("08", "c", "8 GPU(s) of type v100") MADE("09", "a", "8 GPU(s) of type v100")
+                  AT("10") "Instance with 8 GPU(s) of type v100 creation failed");
+    cr_assert_eq(f.report.rows_kept, 11);
+    cr_assert_eq(f.supply.n, 5);
+    cr_assert_eq(f.supply.nodes, 3);
+    EXPECT_EVENT(f.supply, 0, 0, 0, +1);
+    EXPECT_EVENT(f.supply, 1, S(1), 1, +1);
+    EXPECT_EVENT(f.supply, 2, S(3), 0, -1);
+    EXPECT_EVENT(f.supply, 3, S(8), 0, +1);
+    EXPECT_EVENT(f.supply, 4, S(9), 2, +1);
+    cr_assert_eq(f.supply.span_ns, S(10));
+    cr_assert(fixture_noted(&f, "not created: 2"));
+    fixture_fini(&f);
+}
+
+/* An instance is of the kind it was last created as. */
+Test(supply, a_log_has_a_series_for_each_kind)
+{
+    struct fixture f;
+    fixture_init(&f, "instance-log");
+    f.spec.series = "1 k80";
+    fixture_text(
+        &f,
+        MADE("00", "a", "8 GPU(s) of type v100") MADE("05", "b", "1 GPU(s) of type k80")
+            AT("06") "Instance a running in zone z\n" AT("07") "Instance x creation failed\n" AT(
+                "08") "Instance b not running in zone z\n" MADE("09", "a", "1 GPU(s) of type k80")
+                AT("11") "Instance a running in zone z\n");
+    fixture_expect_ok(&f);
+    fixture_expect_balance(&f);
+    cr_assert_eq(f.report.dropped[TRACE_DROP_SERIES], 3);
+    cr_assert_eq(f.supply.n, 3);
+    cr_assert_eq(f.supply.nodes, 1);
+    EXPECT_EVENT(f.supply, 2, S(4), 0, +1);
+    cr_assert_eq(f.supply.span_ns, S(6));
+    fixture_fini(&f);
+    fixture_init(&f, "instance-log");
+    f.spec.series = "8 v10";
+    fixture_text(&f, MADE("00", "a", "8 GPU(s) of type v100"));
+    cr_assert(strstr(fixture_printed(&f), "no series '8 v10'"));
+    fixture_fini(&f);
+}
+
 /* --- what is refused --------------------------------------------------------------------- */
 
 struct refused {
@@ -274,6 +331,7 @@ struct refused {
 #define SKY "skypilot"
 #define HBD "infinitehbd"
 #define AWS "aws-spot-price"
+#define LOG "instance-log"
 #define AWS_ROW(zone, price)                                                                       \
     "{\"AvailabilityZone\":\"" zone                                                                \
     "\",\"Timestamp\":\"2020-01-01T00:00:00.000Z\","                                               \
@@ -315,6 +373,19 @@ static const struct refused refused[] = {
     {AWS, "{\"SpotPriceHistory\":[\n" AWS_ROW("a", "x") "]}", 2, 76, "SpotPrice 'x' is not a",
      NULL},
     {AWS, "{\"SpotPriceHistory\":[]}", 0, 0, "no price is left of 0 rows", NULL},
+    {LOG, AT("00") "Created instance a with 8 GPUs of type v100 in zone z\n", 1, 27,
+     "says nothing known", NULL},
+    {LOG, MADE("00", "a", "8 GPU(s) of type b") AT("01") "Instance a running in zone z or not\n", 2,
+     27, "says nothing known", NULL},
+    {LOG, MADE("00", "a", "8 GPU(s) of type b") AT("01") "\n", 2, 27, "says nothing known", NULL},
+    {LOG, MADE("00", "a", "8 GPU(s) of type b") "[2020-03-01T00:00:01.0", 2, 23, "truncated row",
+     NULL},
+    {LOG,
+     MADE("00", "a", "8 GPU(s) of type b") "[2020-03-32T00:00:01Z] Instance a running in zone z", 2,
+     2, "of the calendar", NULL},
+    {LOG,
+     MADE("00", "a", "8 GPU(s) of type b") "2020-03-01T00:00:01Z] Instance a running in zone z", 2,
+     1, "time in brackets", NULL},
     {"bamboo-events", "0,add,a\n5,ad,b\n", 2, 3, "event 'ad' is none", "add"},
     {"bamboo-events", "0,add,a\n5,,b\n", 2, 3, "event is empty", NULL},
     {"bamboo-events", "0,add,a\n5,add,\n", 2, 7, "node is empty", NULL},
