@@ -136,6 +136,19 @@ static enum hr_err per_node_init(struct fleet *f)
     return HR_OK;
 }
 
+/* Of so many hot spares. Sizes are few: each in turn gives its nodes, from the smallest. */
+static uint32_t least_gpus(const struct fleet *f, uint32_t spares)
+{
+    uint32_t sum = 0;
+    for (uint32_t size = 1; spares > 0 && size <= f->nodes.largest; size++)
+        for (uint32_t i = 0; spares > 0 && i < f->nodes.n; i++)
+            if (f->nodes.size[i] == size) {
+                sum += size;
+                spares--;
+            }
+    return sum;
+}
+
 static enum hr_err init(struct fleet *f, const struct fleet_plan *plan)
 {
     TRY(nodes_init(&f->nodes, plan->groups, plan->n_groups, fleet_plan_units_per_gpu(plan),
@@ -145,6 +158,8 @@ static enum hr_err init(struct fleet *f, const struct fleet_plan *plan)
     TRY(nodes_arrange(&f->nodes, plan->place, &plan->fabric, &f->arena));
     TRY(racks_init(&f->nodes, &plan->racks, plan->groups, plan->n_groups, &f->arena));
     TRY(per_node_init(f));
+    uint32_t others = f->nodes.n_gpus - least_gpus(f, plan->supply.spares);
+    f->startable = others < nodes_most(&f->nodes) ? others : nodes_most(&f->nodes);
     TRY(nodes_out_init(f));
     TRY(collect_init(f));
     TRY(victims_init(f));
@@ -247,7 +262,7 @@ enum hr_err fleet_claimant_add(struct fleet *f, const char *name, const struct q
 
 enum grant fleet_would(const struct fleet *f, uint32_t claimant, const struct shape *shape)
 {
-    enum grant fit = nodes_fit(&f->nodes, shape);
+    enum grant fit = shape->gpus > f->startable ? GRANT_NEVER : nodes_fit(&f->nodes, shape);
     enum grant ceiling = quota_ceiling(f, claimant, shape->gpus);
     if (fit == GRANT_NEVER || ceiling == GRANT_NEVER)
         return GRANT_NEVER;
@@ -308,6 +323,11 @@ static struct lease *lease_at(const struct fleet *f, lease_id l)
 uint64_t fleet_version(const struct fleet *f)
 {
     return f->changes + f->frees;
+}
+
+uint32_t fleet_startable_gpus(const struct fleet *f)
+{
+    return f->startable;
 }
 
 uint32_t fleet_gpus(const struct fleet *f)

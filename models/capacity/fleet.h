@@ -481,6 +481,9 @@ uint32_t fleet_lease_compute(const struct fleet *f, lease_id l);     /* compute 
 uint32_t fleet_free_gpus(const struct fleet *f); /* that power limits let be taken */
 /* Free GPUs that power limits withhold would do for a shape that does not fit. */
 bool fleet_power_binds(const struct fleet *f, const struct shape *shape);
+/* The most that starts can have together: without the smallest nodes, as many as there are hot
+ * spares, which only come in for others. */
+uint32_t fleet_startable_gpus(const struct fleet *f);
 uint32_t fleet_coming_gpus(const struct fleet *f); /* of stopping leases, claimed by no start */
 simtime_ns fleet_grace_ns(const struct fleet *f);  /* the plan's: what evict() will be given */
 

@@ -243,6 +243,7 @@ struct fleet {
     struct fleet_watch watch; /* refused NULL: nobody watches */
     struct arena arena;
     struct nodes nodes;
+    uint32_t startable; /* GPUs of all nodes but the hot spares: no start can have more */
 
     struct {
         struct claimant *items;

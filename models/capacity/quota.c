@@ -174,7 +174,7 @@ enum grant quota_ceiling(const struct fleet *f, uint32_t claimant, uint32_t gpus
         rest = above(rest, v->unlent);
         others -= v->unlent;
     }
-    if (gpus + others > nodes_most(&f->nodes))
+    if (gpus + others > f->startable)
         return GRANT_NEVER;
     return gpus <= quota_headroom(f, claimant) ? GRANT_OK : GRANT_QUOTA;
 }

@@ -20,9 +20,9 @@ static enum refusal refusal(const struct training *t, uint32_t tenant, const str
         if (fleet_would(f, of->claimant, shape) != GRANT_NEVER)
             return REFUSAL_NONE;
         enum refusal misfit = shape->kind == SHAPE_ONE_LEAF ? REFUSAL_TOPOLOGY : REFUSAL_SHAPE;
-        why = shape->gpus > fleet_gpus(f)          ? REFUSAL_SIZE
-              : fleet_fit(f, shape) == GRANT_NEVER ? misfit
-                                                   : REFUSAL_CEILING;
+        why = shape->gpus > fleet_startable_gpus(f) ? REFUSAL_SIZE
+              : fleet_fit(f, shape) == GRANT_NEVER  ? misfit
+                                                    : REFUSAL_CEILING;
     }
     return why;
 }
