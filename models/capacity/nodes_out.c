@@ -239,18 +239,30 @@ static void lose_part(struct fleet *f, uint32_t slot, uint32_t node, enum gpu_st
     f->n_out += gpus;
 }
 
+/* The slot of the lowest lease on a node; NONE: there is none. */
+static uint32_t lowest_on(const struct fleet *f, uint32_t node)
+{
+    uint32_t lowest = NONE;
+    for (uint32_t slot = 0; slot < f->leases.n; slot++) {
+        const struct lease *l = &f->leases.items[slot];
+        if (l->phase != LEASE_GONE && (lowest == NONE || l->id < f->leases.items[lowest].id) &&
+            part_on(l, node))
+            lowest = slot;
+    }
+    return lowest;
+}
+
+/* By number, so that the oldest lease comes first where spares do not suffice for all. */
 void fleet_node_fail(struct fleet *f, uint32_t node, enum gpu_state state)
 {
     fleet_node_close(f, node, state);
     withdraw_all(f, node);
-    for (uint32_t slot = 0; slot < f->leases.n; slot++) {
+    for (uint32_t slot; (slot = lowest_on(f, node)) != NONE;) {
         const struct lease *l = &f->leases.items[slot];
-        if (l->phase == LEASE_GONE || !part_on(l, node))
-            continue;
+        const struct claimant_ops *ops = &f->claimants.items[l->claimant].ops;
         bool held = l->phase == LEASE_HELD;
         lease_id id = l->id;
         lose_part(f, slot, node, state);
-        const struct claimant_ops *ops = &f->claimants.items[f->leases.items[slot].claimant].ops;
         if (held)
             ops->failed(ops->self, id, node, fleet_now(f));
     }
