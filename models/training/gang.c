@@ -598,8 +598,10 @@ static void give_up_or_swap(struct training *t, uint32_t g, simtime_ns now, bool
     bool goes_on = mend(t, gang, may_swap, now);
     bool copied = goes_on && gang->one_node_lost && p.copied_ns > p.kept_ns;
     simtime_ns lost = copied ? p.uncopied_ns : p.lost_work_ns + p.lost_save_ns;
-    end_with(gang, &p, copied ? p.copied_ns : p.kept_ns, lost);
+    simtime_ns kept = copied ? p.copied_ns : p.kept_ns;
+    end_with(gang, &p, kept, lost);
     gang->row.lost_ns += now - gang->broken_ns;
+    gang->fruitless = kept > 0 ? 0 : gang->fruitless;
     gang->state = GANG_STOPPING;
     if (goes_on) {
         extensions_size(t, gang, gang->leased);
