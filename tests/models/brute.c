@@ -3,24 +3,26 @@
 
 #include <stdlib.h>
 
-static void sooner(simtime_ns *next, simtime_ns t)
+void sooner(simtime_ns *next, simtime_ns t)
 {
     *next = t < *next ? t : *next;
 }
 
-static void want_pass(struct brute *b)
+void want_pass(struct brute *b)
 {
     simtime_ns at = b->now == b->passed_at ? b->now + 1 : b->now;
     b->pass_at = at < b->pass_at ? at : b->pass_at;
 }
 
-static void note(struct brute *b, const struct lease_of *l, bool stop)
+void note(struct brute *b, const struct lease_of *l, uint32_t gpus, enum brute_event_kind kind)
 {
+    if (gpus == 0)
+        return;
     if (b->out->n_log == BRUTE_LOG) {
         b->full = true;
         return;
     }
-    b->out->log[b->out->n_log++] = (struct brute_event){b->now, l->tenant, l->gpus, stop};
+    b->out->log[b->out->n_log++] = (struct brute_event){b->now, l->tenant, gpus, kind};
 }
 
 /* ---- checkpoints, one after another ---- */
@@ -54,6 +56,7 @@ static struct comb walk(const struct brute *b, size_t job, simtime_ns elapsed, s
         }
     }
     *length = t;
+    comb.lost = elapsed > saved_at ? elapsed - saved_at : 0; /* it fails where it ends */
     return comb;
 }
 
@@ -66,40 +69,45 @@ simtime_ns brute_segment_length(const struct brute *b, size_t job)
 
 /* ---- start ---- */
 
+void begin_segment(struct brute *b, size_t job)
+{
+    struct job_state *s = &b->jobs[job];
+    const struct lease_of *l = &b->leases[s->lease];
+    s->phase = RUNNING;
+    s->since_ns = b->now;
+    s->hold = b->n_holds;
+    b->full = b->full || b->n_holds == MOST_HOLDS;
+    if (!b->full)
+        b->holds[b->n_holds++] = (struct hold){l->tenant, l->gpus, b->now, SIM_NEVER};
+}
+
+void end_segment(struct brute *b, size_t job)
+{
+    if (!b->full)
+        b->holds[b->jobs[job].hold].until = b->now;
+}
+
 void start_job(struct brute *b, size_t job, size_t lease)
 {
     struct job_state *s = &b->jobs[job];
     struct brute_fate *f = &b->out->fates[job];
-    s->phase = RUNNING;
     s->lease = lease;
-    s->since_ns = b->now;
     b->leases[lease].state = HELD;
     b->leases[lease].since_ns = b->now;
     f->first_start_ns = f->first_start_ns == SIM_NEVER ? b->now : f->first_start_ns;
-    note(b, &b->leases[lease], false);
-    b->full = b->full || b->n_holds == MOST_HOLDS;
-    if (!b->full)
-        b->holds[b->n_holds++] =
-            (struct hold){b->leases[lease].tenant, b->leases[lease].gpus, b->now, SIM_NEVER};
+    note(b, &b->leases[lease], b->leases[lease].gpus, BRUTE_START);
+    begin_segment(b, job);
 }
 
 /* ---- stop ---- */
 
-static void stop_lease(struct brute *b, size_t lease, simtime_ns at)
+void stop_lease(struct brute *b, size_t lease, simtime_ns at)
 {
     struct lease_of *l = &b->leases[lease];
     l->state = DRAINING;
     l->released_ns = at + b->c->teardown_ns;
     l->clean_ns = l->released_ns + b->c->scrub_ns;
-    note(b, l, true);
-    for (size_t i = 0; i < b->n_holds; i++) {
-        struct hold *h = &b->holds[i];
-        if (h->until == SIM_NEVER && h->tenant == l->tenant && h->gpus == l->gpus &&
-            h->from == l->since_ns) {
-            h->until = b->now;
-            break;
-        }
-    }
+    note(b, l, l->gpus, BRUTE_STOP);
     struct counts n = count_all(b);
     if (borrowed_by(&n, l->tenant) == 0)
         b->due[l->tenant] = 0;
@@ -121,10 +129,11 @@ static bool keeps_work(const struct brute *b, simtime_ns *takes)
     return *takes <= grace_of(b);
 }
 
-static struct comb comb_now(const struct brute *b, size_t job)
+struct comb comb_now(const struct brute *b, size_t job)
 {
-    simtime_ns length;
-    return walk(b, job, b->now - b->jobs[job].since_ns, &length);
+    const struct job_state *s = &b->jobs[job];
+    simtime_ns length, until = s->phase == BROKEN ? s->broken_ns : b->now;
+    return walk(b, job, until - s->since_ns, &length);
 }
 
 /* Wall time lost by an eviction now. */
@@ -156,11 +165,11 @@ bool may_lose(struct brute *b, size_t lease, int32_t priority, simtime_ns *loss)
         sooner(&b->exempt_over, l->since_ns + l->guard_ns);
         return false;
     }
-    *loss = lost_now(b, l->job) * l->gpus;
+    *loss = s->phase == BROKEN ? 0 : lost_now(b, l->job) * l->gpus;
     return true;
 }
 
-void evict(struct brute *b, size_t lease, int32_t priority)
+static void end_by_eviction(struct brute *b, size_t lease)
 {
     size_t job = b->leases[lease].job;
     struct job_state *s = &b->jobs[job];
@@ -174,23 +183,35 @@ void evict(struct brute *b, size_t lease, int32_t priority)
     s->fruitless_ns = s->fruitless == 1 ? b->now : s->fruitless_ns;
     s->done_ns = cancels ? 0 : s->done_ns + (keeps ? comb.work : comb.kept);
     s->suspended = keeps && b->c->preemption.mode == PREEMPTION_SUSPEND;
-    s->evicted_ns = b->now;
-    s->evicted_for = priority;
-    f->preemptions++;
-    b->out->evictions++;
     s->phase = STOPPING;
+    end_segment(b, job);
     if (cancels || s->done_ns == b->c->jobs[job].work_ns) { /* the save is its final save */
         s->phase = OVER;
         f->end_ns = stop;
     }
-    b->leases[lease].evicted = true;
     stop_lease(b, lease, stop);
+}
+
+void evict(struct brute *b, size_t lease, int32_t priority)
+{
+    size_t job = b->leases[lease].job;
+    struct job_state *s = &b->jobs[job];
+    s->evicted_ns = b->now;
+    s->evicted_for = priority;
+    b->out->fates[job].preemptions++;
+    b->out->evictions++;
+    b->leases[lease].evicted = true;
+    if (s->phase == BROKEN)
+        give_up_or_swap(b, job, false);
+    else
+        end_by_eviction(b, lease);
 }
 
 static void finish(struct brute *b, size_t job)
 {
     b->jobs[job].phase = OVER;
     b->out->fates[job].end_ns = b->now;
+    end_segment(b, job);
     stop_lease(b, b->jobs[job].lease, b->now);
     want_pass(b);
 }
@@ -228,7 +249,8 @@ static bool lease_over(struct brute *b, size_t i)
         start_job(b, l->job, i);
         if (b->c->serial && l->waits_for_evicted)
             want_pass(b);
-    } else if (l->state == HELD && b->now >= s->since_ns + brute_segment_length(b, l->job)) {
+    } else if (l->state == HELD && s->phase == RUNNING &&
+               b->now >= s->since_ns + brute_segment_length(b, l->job)) {
         finish(b, l->job);
     } else if (l->state == DRAINING && b->now >= l->released_ns) {
         l->state = SCRUBBING;
@@ -272,14 +294,15 @@ static void submit(struct brute *b)
 
 static simtime_ns next_instant(const struct brute *b)
 {
-    simtime_ns next = b->pass_at;
+    simtime_ns next = next_of_nodes(b);
+    sooner(&next, b->pass_at);
     sooner(&next, b->exempt_over);
     for (size_t j = 0; j < b->c->n_jobs; j++)
         if (b->jobs[j].phase == FUTURE)
             sooner(&next, b->c->jobs[j].submit_ns);
     for (size_t i = 0; i < b->n_leases; i++) {
         const struct lease_of *l = &b->leases[i];
-        if (l->state == HELD)
+        if (l->state == HELD && b->jobs[l->job].phase == RUNNING)
             sooner(&next, b->jobs[l->job].since_ns + brute_segment_length(b, l->job));
         if (l->state == DRAINING)
             sooner(&next, l->released_ns);
@@ -300,8 +323,12 @@ bool brute_run(const struct brute_case *c, struct brute_result *out)
     b->pass_at = b->passed_at = b->exempt_over = SIM_NEVER;
     for (size_t j = 0; j < c->n_jobs; j++)
         out->fates[j].first_start_ns = out->fates[j].end_ns = b->jobs[j].evicted_ns = SIM_NEVER;
+    nodes_begin(b);
     for (b->now = next_instant(b); b->now < c->end_ns && !b->full; b->now = next_instant(b)) {
+        failures(b);
+        detections(b);
         settle(b);
+        repairs(b);
         if (b->exempt_over <= b->now) {
             b->exempt_over = SIM_NEVER;
             want_pass(b);

@@ -53,13 +53,27 @@
  * at once (within a microsecond) for a start of no higher priority than before. One that has been
  * evicted three times or more without having kept any work is not evicted, for a start of at most
  * its priority, before it has run as long as it was then since the first of these evictions.
- * Checkpoints are walked one by one. */
+ * Checkpoints are walked one by one.
+ *
+ * Failures: brute_nodes.c. They come first at their instant, repairs after what is over. A node's
+ * GPUs leave all leases, stopping ones too; starts that would have GPUs there wait again. A job
+ * that lost some does nothing and loses what it did since its last complete save; when the failure
+ * is detected it restores on hot spares, if there are as many GPUs of these as it lost, else it
+ * stops without grace and waits again. The oldest lease comes first. Evicted before that it stops
+ * at once in every mode. */
 #ifndef HEADROOM_TESTS_MODELS_BRUTE_H
 #define HEADROOM_TESTS_MODELS_BRUTE_H
 
 #include "models/training/queue.h"
 
-enum { BRUTE_JOBS = 8, BRUTE_NODES = 4, BRUTE_TENANTS = 4, BRUTE_COHORTS = 3, BRUTE_LOG = 4096 };
+enum {
+    BRUTE_JOBS = 8,
+    BRUTE_NODES = 4,
+    BRUTE_TENANTS = 4,
+    BRUTE_COHORTS = 3,
+    BRUTE_FAULTS = 6,
+    BRUTE_LOG = 4096
+};
 
 struct brute_tenant {
     uint32_t queue; /* tenants of one queue follow one another */
@@ -72,6 +86,12 @@ struct brute_job {
     uint32_t tenant, gpus;
     int32_t priority;
     bool preemptible;
+};
+
+/* A node fails and is repaired; of one node one fault after the other. */
+struct brute_fault {
+    simtime_ns at_ns, repaired_ns;
+    uint32_t node;
 };
 
 struct brute_case {
@@ -91,21 +111,27 @@ struct brute_case {
     struct cohort cohorts[BRUTE_COHORTS];
     struct brute_tenant tenants[BRUTE_TENANTS];
     struct brute_job jobs[BRUTE_JOBS]; /* by submission */
+    uint32_t spares, n_faults;
+    simtime_ns detection_ns;                 /* of a failure */
+    struct brute_fault faults[BRUTE_FAULTS]; /* by time */
     simtime_ns end_ns;
 };
 
 /* What became of a job; SIM_NEVER: not (yet). */
 struct brute_fate {
     simtime_ns first_start_ns, end_ns, lost_ns;
-    uint32_t preemptions;
+    uint32_t preemptions, failures, swaps;
     bool refused;
 };
 
-/* A start of a job, or its eviction or end: GPUs of a tenant at a time. */
+/* A start of a job, its eviction or end, a part of it that fails or that a spare replaces: GPUs of
+ * a tenant at a time. */
+enum brute_event_kind { BRUTE_START, BRUTE_STOP, BRUTE_FAIL, BRUTE_SWAP };
+
 struct brute_event {
     simtime_ns at_ns;
     uint32_t tenant, gpus;
-    bool stop;
+    enum brute_event_kind kind;
 };
 
 struct brute_result {
@@ -113,7 +139,7 @@ struct brute_result {
     struct brute_event log[BRUTE_LOG];
     size_t n_log;
     /* What happened, so that a test can ask for it. */
-    uint32_t reclaims, evictions, backfilled, moves, own_evictions;
+    uint32_t reclaims, evictions, backfilled, moves, own_evictions, failures, swaps, withdrawn;
 };
 
 /* False when more happened than there is room for. */

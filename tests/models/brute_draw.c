@@ -115,3 +115,25 @@ void draw_preemption(uint64_t *state, struct brute_case *c)
         .resume_ns = seconds(state, 0, 3),
     };
 }
+
+void draw_faults(uint64_t *state, struct brute_case *c)
+{
+    simtime_ns free_at[BRUTE_NODES] = {0}, at = 0;
+    c->spares = c->nodes > 1 && pick(state, 0, 1) ? pick(state, 1, c->nodes - 1) : 0;
+    c->detection_ns = pick(state, 0, 1) ? seconds(state, 1, 12) : 0;
+    c->n_faults = pick(state, 1, BRUTE_FAULTS);
+    for (uint32_t i = 0; i < c->n_faults; i++) {
+        struct brute_fault *f = &c->faults[i];
+        f->node = pick(state, 0, c->nodes - 1);
+        at += pick(state, 0, 2) ? seconds(state, 1, 30) : i == 0;
+        at = at > free_at[f->node] ? at : free_at[f->node] + SIM_S;
+        f->at_ns = at;
+        f->repaired_ns = free_at[f->node] = at + seconds(state, 1, 40);
+    }
+    c->nodes -= c->spares;
+}
+
+void draw_spares_over(struct brute_case *c)
+{
+    c->nodes += c->spares;
+}

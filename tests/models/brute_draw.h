@@ -25,4 +25,10 @@ void draw_cohorts(uint64_t *state, struct brute_case *c);
 /* What an eviction does, and what protects from it; consolidation, one after another. */
 void draw_preemption(uint64_t *state, struct brute_case *c);
 
+/* Up to three hot spares, failures and repairs, detection at once or later. Jobs and quotas drawn
+ * after it count on the nodes that are no spares: it takes these out of the case's until
+ * draw_spares_over puts them back. */
+void draw_faults(uint64_t *state, struct brute_case *c);
+void draw_spares_over(struct brute_case *c);
+
 #endif

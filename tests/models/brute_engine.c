@@ -14,7 +14,11 @@ struct play {
     struct engine *engine;
     struct fleet *fleet;
     struct ledger *ledger;
+    struct supply *supply;
     struct pool pool;
+    struct supply_event events[2 * BRUTE_FAULTS];
+    struct supply_trace faults;
+    bool started[BRUTE_LOG]; /* leases */
     struct {
         struct job rows[BRUTE_JOBS];
         size_t of[BRUTE_JOBS]; /* job of the case, by order of submission */
@@ -30,22 +34,32 @@ struct play {
 static void change(void *self, simtime_ns now, lease_id l, uint32_t claimant, enum gpu_state from,
                    enum gpu_state to, uint32_t gpus)
 {
-    struct brute_result *out = ((struct play *)self)->out;
+    struct play *p = self;
+    struct brute_result *out = p->out;
     bool stop = to == GPU_DRAINING && from != GPU_DRAINING;
-    bool start =
-        (from == GPU_FREE || from == GPU_HELD_IDLE) && (to == GPU_RESTORING || to == GPU_TRAINING);
-    (void)l;
-    if (!start && !stop)
+    bool start = (from == GPU_FREE || from == GPU_HELD_IDLE) &&
+                 (to == GPU_RESTORING || to == GPU_TRAINING || to == GPU_LOST);
+    bool fail = to == GPU_FAILED;
+    if (!start && !stop && !fail)
         return;
-    cr_assert_lt(out->n_log, BRUTE_LOG);
-    out->log[out->n_log++] = (struct brute_event){now, claimant, gpus, stop};
+    cr_assert(out->n_log < BRUTE_LOG && l < BRUTE_LOG);
+    enum brute_event_kind kind = stop ? BRUTE_STOP : fail ? BRUTE_FAIL : BRUTE_START;
+    if (kind == BRUTE_START && p->started[l])
+        kind = BRUTE_SWAP;
+    p->started[l] = true;
+    out->log[out->n_log++] = (struct brute_event){now, claimant, gpus, kind};
 }
 
 static void take_row(void *self, const struct job_row *row)
 {
     struct play *p = self;
     struct brute_fate *f = &p->out->fates[p->queues[row->queue].of[row->number]];
-    *f = (struct brute_fate){row->first_start_ns, row->end_ns, row->lost_ns, row->preemptions,
+    *f = (struct brute_fate){row->first_start_ns,
+                             row->end_ns,
+                             row->lost_ns,
+                             row->preemptions,
+                             row->failures,
+                             row->swaps,
                              row->outcome == OUTCOME_REFUSED};
 }
 
@@ -102,6 +116,25 @@ static void fill_jobs(struct play *p, uint32_t q)
     trace->rows = p->queues[q].rows;
 }
 
+static int by_instant(const void *x, const void *y)
+{
+    const struct supply_event *a = x, *b = y;
+    return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+static void fill_faults(struct play *p)
+{
+    const struct brute_case *c = p->c;
+    p->faults = (struct supply_trace){
+        .rows = p->events, .nodes = c->nodes, .up_at_start = c->nodes, .span_ns = c->end_ns};
+    for (uint32_t i = 0; i < c->n_faults; i++) {
+        const struct brute_fault *f = &c->faults[i];
+        p->events[p->faults.n++] = (struct supply_event){f->at_ns, f->node, -1, ""};
+        p->events[p->faults.n++] = (struct supply_event){f->repaired_ns, f->node, 1, ""};
+    }
+    qsort(p->events, p->faults.n, sizeof *p->events, by_instant);
+}
+
 static void fill_queue(struct play *p, uint32_t q)
 {
     const struct brute_case *c = p->c;
@@ -121,6 +154,7 @@ static void fill_queue(struct play *p, uint32_t q)
                        .final_save = c->final_save},
         .restart_load = fixed(c->load_ns),
         .restart_init = fixed(c->init_ns),
+        .detection = fixed(c->detection_ns),
         .placement = c->placement,
         .jobs = &p->queues[q].trace,
         .jobs_speed = 1,
@@ -134,26 +168,32 @@ void brute_engine_run(const struct brute_case *c, struct brute_result *out)
 {
     struct play *p = calloc(1, sizeof *p);
     const struct node_group group = {"nodes", "h100-sxm", c->nodes, c->gpus_per_node};
-    const struct fleet_plan plan = {.groups = &group,
-                                    .n_groups = 1,
-                                    .reclaim = {.victims = c->victims,
-                                                .grace_ns = c->grace_ns,
-                                                .teardown = fixed(c->teardown_ns),
-                                                .scrub = fixed(c->scrub_ns),
-                                                .consolidate = c->consolidate,
-                                                .serial = c->serial},
-                                    .cohorts = c->cohorts,
-                                    .n_cohorts = c->n_cohorts,
-                                    .name = "fleet"};
+    const struct fleet_plan plan = {
+        .groups = &group,
+        .n_groups = 1,
+        .reclaim = {.victims = c->victims,
+                    .grace_ns = c->grace_ns,
+                    .teardown = fixed(c->teardown_ns),
+                    .scrub = fixed(c->scrub_ns),
+                    .consolidate = c->consolidate,
+                    .serial = c->serial},
+        .cohorts = c->cohorts,
+        .n_cohorts = c->n_cohorts,
+        .supply = {.spares = c->spares, .failure = {.trace = &p->faults}},
+        .name = "fleet"};
     cr_assert_not_null(p);
     *out = (struct brute_result){0};
     p->c = c;
+    fill_faults(p);
     p->out = out;
     p->engine = engine_new();
     p->ledger = ledger_new(BRUTE_TENANTS + 1, (uint64_t)c->nodes * c->gpus_per_node, 0, c->end_ns,
                            c->end_ns);
     p->fleet = fleet_new(&plan, p->engine, p->ledger, 1, 0);
     p->pool = (struct pool){.fleet = p->fleet, .ledger = p->ledger};
+    p->supply = supply_new(&plan, p->engine, &p->pool, BRUTE_TENANTS + 1, 1, 0, 0);
+    cr_assert_not_null(p->supply);
+    supply_start(p->supply);
     fleet_trace_set(p->fleet, &(struct fleet_trace){p, change});
     for (uint32_t q = 0; q < c->n_queues; q++) {
         fill_queue(p, q);
@@ -168,6 +208,7 @@ void brute_engine_run(const struct brute_case *c, struct brute_result *out)
         cr_assert_eq(training_finish(p->queues[q].training, c->end_ns), HR_OK);
     for (uint32_t q = 0; q < c->n_queues; q++)
         training_free(p->queues[q].training);
+    supply_free(p->supply);
     fleet_free(p->fleet);
     ledger_free(p->ledger);
     engine_free(p->engine);
@@ -180,7 +221,7 @@ static int by_time(const void *x, const void *y)
 {
     const struct brute_event *a = x, *b = y;
     const uint64_t keys[][2] = {
-        {a->at_ns, b->at_ns}, {a->tenant, b->tenant}, {a->gpus, b->gpus}, {a->stop, b->stop}};
+        {a->at_ns, b->at_ns}, {a->tenant, b->tenant}, {a->gpus, b->gpus}, {a->kind, b->kind}};
     for (int i = 0; i < 4; i++)
         if (keys[i][0] != keys[i][1])
             return keys[i][0] < keys[i][1] ? -1 : 1;
@@ -206,8 +247,8 @@ static void print_log(const char *who, const struct brute_result *r)
 {
     fprintf(stderr, "%s:", who);
     for (size_t i = 0; i < r->n_log; i++)
-        fprintf(stderr, " %g%c%ut%u", s(r->log[i].at_ns), r->log[i].stop ? '-' : '+',
-                r->log[i].gpus, r->log[i].tenant);
+        fprintf(stderr, " %g%c%ut%u", s(r->log[i].at_ns), "+-x~"[r->log[i].kind], r -> log[i].gpus,
+                r->log[i].tenant);
     fprintf(stderr, "\n");
 }
 
@@ -243,6 +284,11 @@ static void print_case(const struct brute_case *c)
             s(c->notice_save_ns), c->save_on_notice, c->final_save, s(c->load_ns + c->init_ns),
             preemption_mode_names[p->mode], p->own_grace, s(p->grace_ns), s(p->exempt_ns),
             s(p->suspend_ns), s(p->resume_ns));
+    fprintf(stderr, "  spares %u detection %g:", c->spares, s(c->detection_ns));
+    for (uint32_t i = 0; i < c->n_faults; i++)
+        fprintf(stderr, " node %u %g-%g", c->faults[i].node, s(c->faults[i].at_ns),
+                s(c->faults[i].repaired_ns));
+    fprintf(stderr, "\n");
     print_quotas(c);
 }
 
@@ -255,7 +301,7 @@ bool brute_same(const struct brute_case *c, const struct brute_result *engine,
         const struct brute_fate *a = &engine->fates[j], *b = &brute->fates[j];
         same = same && a->first_start_ns == b->first_start_ns && a->end_ns == b->end_ns &&
                a->lost_ns == b->lost_ns && a->preemptions == b->preemptions &&
-               a->refused == b->refused;
+               a->failures == b->failures && a->swaps == b->swaps && a->refused == b->refused;
     }
     if (same)
         return true;
@@ -265,11 +311,12 @@ bool brute_same(const struct brute_case *c, const struct brute_result *engine,
         const struct brute_fate *a = &engine->fates[j], *b = &brute->fates[j];
         fprintf(stderr,
                 "  job %u t%u gpus %u at %g work %g prio %d%s: start %g/%g end %g/%g lost %g/%g "
-                "preempted %u/%u refused %d/%d\n",
+                "preempted %u/%u failed %u/%u swapped %u/%u refused %d/%d\n",
                 j, x->tenant, x->gpus, s(x->submit_ns), s(x->work_ns), x->priority,
                 x->preemptible ? "" : " fixed", s(a->first_start_ns), s(b->first_start_ns),
                 s(a->end_ns), s(b->end_ns), s(a->lost_ns), s(b->lost_ns), a->preemptions,
-                b->preemptions, a->refused, b->refused);
+                b->preemptions, a->failures, b->failures, a->swaps, b->swaps, a->refused,
+                b->refused);
     }
     print_log("engine", &logs[0]);
     print_log("brute", &logs[1]);

@@ -8,6 +8,8 @@
 uint32_t free_on(const struct brute *b, uint32_t node)
 {
     uint32_t n = b->c->gpus_per_node;
+    if (b->failed[node] || b->spare[node])
+        return 0;
     for (size_t i = 0; i < b->n_leases; i++)
         n -= b->leases[i].state == GONE ? 0 : b->leases[i].on[node];
     return n;

@@ -9,7 +9,7 @@
 
 enum { MOST_LEASES = 4096 };
 
-enum job_phase { FUTURE, WAITING, ASSEMBLING, RUNNING, STOPPING, OVER };
+enum job_phase { FUTURE, WAITING, ASSEMBLING, RUNNING, BROKEN, STOPPING, OVER };
 
 struct job_state {
     enum job_phase phase;
@@ -19,6 +19,9 @@ struct job_state {
     bool suspended;
     uint32_t fruitless; /* evictions since it last kept work, and the first of them */
     simtime_ns fruitless_ns;
+    size_t hold;           /* of its present segment */
+    simtime_ns broken_ns;  /* a node of it failed */
+    uint32_t broken;       /* how many had before it: they are detected in this order */
     simtime_ns evicted_ns; /* the last time, SIM_NEVER: not yet; for a start of which priority */
     int32_t evicted_for;
 };
@@ -38,6 +41,7 @@ struct lease_of {
     enum lease_state state;
     size_t job;
     uint32_t tenant, gpus;
+    uint32_t lost;               /* more, with nodes that failed */
     uint32_t on[BRUTE_NODES];    /* GPUs it has there */
     uint32_t wants[BRUTE_NODES]; /* GPUs that will come there for it */
     simtime_ns since_ns, released_ns, clean_ns;
@@ -57,6 +61,8 @@ struct brute {
     double due[BRUTE_TENANTS]; /* proportional: of its parts of former choices, not given yet */
     simtime_ns now, pass_at, passed_at; /* SIM_NEVER: none wanted; none yet */
     simtime_ns exempt_over;             /* of the first that somebody would have evicted */
+    bool failed[BRUTE_NODES], spare[BRUTE_NODES];
+    uint32_t n_broken; /* so far */
     bool full;
 };
 
@@ -68,6 +74,15 @@ struct comb {
 
 /* ---- brute.c ---- */
 
+void sooner(simtime_ns *next, simtime_ns t);
+void want_pass(struct brute *b);
+void note(struct brute *b, const struct lease_of *l, uint32_t gpus, enum brute_event_kind kind);
+/* A segment of a running or broken job begins; ends, now. */
+void begin_segment(struct brute *b, size_t job);
+void end_segment(struct brute *b, size_t job);
+/* What the segment that now ends, or ended when a node failed, has come to. */
+struct comb comb_now(const struct brute *b, size_t job);
+void stop_lease(struct brute *b, size_t lease, simtime_ns at);
 simtime_ns brute_segment_length(const struct brute *b, size_t job);
 void start_job(struct brute *b, size_t job, size_t lease);
 void evict(struct brute *b, size_t lease, int32_t priority); /* for a start of this priority */
@@ -75,6 +90,16 @@ void evict(struct brute *b, size_t lease, int32_t priority); /* for a start of t
 /* GPU-time that evicting it now would lose; false: it may not be evicted for a start of this
  * priority. Of one that is exempt it notes when it will be no longer. */
 bool may_lose(struct brute *b, size_t lease, int32_t priority, simtime_ns *loss);
+
+/* ---- brute_nodes.c ---- */
+
+void nodes_begin(struct brute *b);
+simtime_ns next_of_nodes(const struct brute *b);
+void failures(struct brute *b); /* of this instant */
+void repairs(struct brute *b);
+void detections(struct brute *b);
+/* The end of a broken job's segment; may_swap: spares may take the place of what it lost. */
+void give_up_or_swap(struct brute *b, size_t job, bool may_swap);
 
 /* ---- brute_fleet.c ---- */
 

@@ -48,7 +48,7 @@ static void list_movers(struct moving *m, const struct brute_job *j, uint32_t no
     for (size_t i = 0; i < b->n_leases; i++) {
         const struct lease_of *l = &b->leases[i];
         simtime_ns loss;
-        if (l->on[node] != l->gpus || l->gpus >= j->gpus ||
+        if (l->gpus == 0 || l->on[node] != l->gpus || l->gpus >= j->gpus ||
             job_priority(b->c, &b->c->jobs[l->job]) > priority ||
             !may_lose(m->b, i, priority, &loss))
             continue;

@@ -193,7 +193,7 @@ int may_have_of(const struct counts *n, uint32_t tenant, int gpus, enum count k)
 bool never_fits(const struct brute *b, const struct brute_job *j)
 {
     const struct counts empty = {.c = b->c};
-    int gpus = (int)(b->c->nodes * b->c->gpus_per_node);
+    int gpus = (int)((b->c->nodes - b->c->spares) * b->c->gpus_per_node);
     if (in_one_node(b, j) && j->gpus > b->c->gpus_per_node)
         return true;
     return !under_ceilings(&empty, j) ||

@@ -417,7 +417,7 @@ static void list_candidates(struct chooser *ch)
     for (size_t i = 0; i < ch->b->n_leases; i++) {
         const struct lease_of *l = &ch->b->leases[i];
         simtime_ns loss;
-        if (!policy_allows(&ch->n, ch->job, &ch->b->c->jobs[l->job]) ||
+        if (l->gpus == 0 || !policy_allows(&ch->n, ch->job, &ch->b->c->jobs[l->job]) ||
             !still_borrows(&ch->n, ch->job->tenant, l->tenant) ||
             !may_lose(ch->b, i, job_priority(ch->b->c, ch->job), &loss))
             continue;

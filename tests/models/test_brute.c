@@ -1,6 +1,6 @@
 /* The training queue and the fleet against the brute-force scheduler on random small cases: the
  * same starts, victims and finish times, to the nanosecond. 10,000 cases of each kind with
- * HEADROOM_LONG=1, some 1,600 in all by default. */
+ * HEADROOM_LONG=1, some 1,900 in all by default. */
 #include "brute_draw.h"
 #include "brute_engine.h"
 
@@ -77,12 +77,13 @@ struct kind {
     int victims;   /* a rule, or ANY_RULE */
     bool policies; /* any, own leases included */
     bool cohorts;
+    bool failures;   /* of nodes, hot spares */
     bool preemption; /* modes, own grace, exempt times, consolidation, one after another */
 };
 enum { ANY_RULE = -1, FIRST_RULES = -2 };
 
 struct seen {
-    uint64_t reclaims, own_evictions, moves;
+    uint64_t reclaims, own_evictions, moves, failures, swaps, withdrawn;
 };
 
 static void draw_tenants(uint64_t *state, struct brute_case *c)
@@ -104,6 +105,8 @@ static struct seen compare_reclaim(const struct kind *k, int n)
         draw_tenants(&state, &c);
         draw_fleet(&state, &c);
         draw_order(&state, &c, (enum queue_order)pick(&state, ORDER_FIFO, ORDER_SHORTEST));
+        if (k->failures)
+            draw_faults(&state, &c);
         draw_quotas(&state, &c);
         if (k->victims != FIRST_RULES)
             c.victims = (enum victim_rule)(
@@ -115,7 +118,11 @@ static struct seen compare_reclaim(const struct kind *k, int n)
         if (k->preemption)
             draw_preemption(&state, &c);
         draw_jobs(&state, &c);
+        draw_spares_over(&c);
         compare(&c, (uint64_t)i);
+        seen.failures += brute.failures;
+        seen.swaps += brute.swaps;
+        seen.withdrawn += brute.withdrawn;
         seen.reclaims += brute.reclaims;
         seen.own_evictions += brute.own_evictions;
         seen.moves += brute.moves;
@@ -213,6 +220,18 @@ Test(brute, small_leases_move)
         moves += brute.moves;
     }
     cr_assert_gt(moves, (uint64_t)n / 30, "%lu", moves);
+}
+
+Test(brute, failures_and_spares)
+{
+    struct kind k = {.seed = 23, .victims = ANY_RULE, .failures = true};
+    int n = cases(150);
+    struct seen seen = compare_reclaim(&k, n);
+    cr_assert(seen.failures > (uint64_t)n / 2 && seen.swaps > (uint64_t)n / 10 &&
+                  seen.withdrawn > (uint64_t)n / 100,
+              "%lu %lu %lu", seen.failures, seen.swaps, seen.withdrawn);
+    k = (struct kind){24, ANY_RULE, true, true, true, true};
+    compare_reclaim(&k, n);
 }
 
 Test(brute, all_together)

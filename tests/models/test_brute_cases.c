@@ -200,3 +200,82 @@ Test(brute_cases, owners_do_not_evict_each_other_for_ever)
     }
     cr_assert(most >= 3 && most <= 3 + 8, "%u", most);
 }
+
+/* ---- nodes that fail ---- */
+
+static void fails(struct brute_case *c, uint32_t node, uint32_t at, uint32_t repaired)
+{
+    c->faults[c->n_faults++] = (struct brute_fault){at * SIM_S, repaired * SIM_S, node};
+}
+
+/* Of three nodes of a GPU one is a hot spare, which only ever comes in for another: three GPUs are
+ * never to be had. */
+Test(brute_cases, a_job_that_needs_the_spares_is_refused)
+{
+    struct brute_case c = plain;
+    c.nodes = 3;
+    c.gpus_per_node = c.spares = 1;
+    c.placement = SHAPE_ANY;
+    tenants(&c, 1, true);
+    job(&c, 0, 3, 0, 10);
+    job(&c, 0, 2, 0, 10);
+    play(&c);
+    cr_assert(engine.fates[0].refused && !engine.fates[1].refused);
+    starts(1, 0);
+}
+
+/* Nor are they for a tenant that others' unlent quota leaves too few of the rest. */
+Test(brute_cases, a_job_that_needs_the_spares_beside_unlent_quota_is_refused)
+{
+    struct brute_case c = plain;
+    c.nodes = 3;
+    c.gpus_per_node = c.spares = 1;
+    c.placement = SHAPE_ANY;
+    tenants(&c, 2, true);
+    c.tenants[1].quota.floor_gpus = 1;
+    job(&c, 0, 2, 0, 10);
+    job(&c, 0, 1, 0, 10);
+    play(&c);
+    cr_assert(engine.fates[0].refused && !engine.fates[1].refused);
+}
+
+/* The third job is where the first was before, but the second is older: it takes the spare, and
+ * leaves one GPU of it, on which the third restarts. */
+Test(brute_cases, the_oldest_job_of_a_node_takes_the_spare)
+{
+    struct brute_case c = plain;
+    c.nodes = 2;
+    c.gpus_per_node = 4;
+    c.spares = 1;
+    tenants(&c, 1, true);
+    job(&c, 0, 1, 0, 5);
+    job(&c, 0, 3, 0, 100);
+    job(&c, 0, 1, 10, 100);
+    fails(&c, 0, 20, 500);
+    play(&c);
+    cr_assert(engine.fates[1].swaps == 1 && engine.fates[2].swaps == 0);
+    cr_assert(engine.fates[1].failures == 1 && engine.fates[2].failures == 1);
+    cr_assert_eq(engine.fates[1].end_ns, 120 * SIM_S);
+}
+
+/* Evicted at 5, 8 and 11 without having saved anything the borrower has 7 s from 12 on, the time
+ * since the first of these. It saves at 22, fails at 25 and is back at 26, as any other job: the
+ * owner evicts it at 27, not at 47. */
+Test(brute_cases, work_saved_before_a_failure_ends_a_row_of_fruitless_evictions)
+{
+    struct brute_case c = plain;
+    c.gpus_per_node = 1;
+    c.interval_ns = 10 * SIM_S;
+    tenants(&c, 2, false);
+    owns(&c, 0, 1);
+    job(&c, 1, 1, 0, 100);
+    job(&c, 0, 1, 5, 1);
+    job(&c, 0, 1, 8, 1);
+    job(&c, 0, 1, 11, 1);
+    job(&c, 0, 1, 27, 1);
+    fails(&c, 0, 25, 26);
+    play(&c);
+    cr_assert(engine.fates[0].preemptions == 4 && engine.fates[0].failures == 1);
+    starts(3, 11);
+    starts(4, 27);
+}
