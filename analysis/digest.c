@@ -66,12 +66,15 @@ static enum hr_err scan_reclaims(struct digest *d)
 
 static double limit_gpus(const struct plan *p, const struct service_plan *s)
 {
-    double per_replica = s->gpus_per_replica;
+    double per_replica = plan_replica_gpus(p, s);
     if (!s->autoscaler.enabled)
         return s->initial_replicas * per_replica;
     double most = 0;
-    for (uint32_t i = 0; i < s->n_pools; i++)
-        most += fmin(s->pools[i].quota.ceiling_gpus, fleet_plan_gpus(&p->pools[s->pools[i].pool]));
+    for (uint32_t i = 0; i < s->n_pools; i++) {
+        const struct fleet_plan *pool = &p->pools[s->pools[i].pool];
+        double ceiling = (double)s->pools[i].quota.ceiling_gpus / fleet_plan_units_per_gpu(pool);
+        most += fmin(ceiling, fleet_plan_gpus(pool));
+    }
     most = fmin(most, s->autoscaler.max_replicas * per_replica);
     return floor(most / per_replica) * per_replica;
 }
@@ -141,8 +144,9 @@ static enum hr_err scan_ramp(struct digest *d, uint32_t service)
     struct ramp_facts *f = &d->ramps[service];
     struct ramp ramp;
     TRY(scan_response(d, service));
-    TRY(ramp_init(&ramp, s, &d->results->services[service], d->measured_s));
-    double per_replica = s->gpus_per_replica;
+    TRY(ramp_init(&ramp, s, plan_replica_gpus(d->plan, s), &d->results->services[service],
+                  d->measured_s));
+    double per_replica = plan_replica_gpus(d->plan, s);
     f->peak_gpus = ramp_peak(&ramp);
     f->mean_gpus = ramp_mean(&ramp);
     f->limit_gpus = limit_gpus(d->plan, s);

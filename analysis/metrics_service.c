@@ -195,7 +195,7 @@ double service_token_cost(const struct digest *d, struct metric_at at)
 
 double service_replica_gpus(const struct digest *d, struct metric_at at)
 {
-    return plan_of(d, at.entity)->gpus_per_replica;
+    return plan_replica_gpus(d->plan, plan_of(d, at.entity));
 }
 
 double service_target(const struct digest *d, struct metric_at at)

@@ -22,7 +22,7 @@ static double replicas_per_rate(const struct service_plan *plan,
     return sojourn_s / (scaled ? a->target : plan->safe_in_flight);
 }
 
-enum hr_err ramp_init(struct ramp *r, const struct service_plan *plan,
+enum hr_err ramp_init(struct ramp *r, const struct service_plan *plan, double replica_gpus,
                       const struct service_results *results, double measured_s)
 {
     *r = (struct ramp){.n = results->n_windows, .step_s = sim_time_to_s(plan->slo.window_ns)};
@@ -32,7 +32,7 @@ enum hr_err ramp_init(struct ramp *r, const struct service_plan *plan,
         ramp_fini(r);
         return HR_NOMEM;
     }
-    double gpus = replicas_per_rate(plan, results, measured_s) * plan->gpus_per_replica;
+    double gpus = replicas_per_rate(plan, results, measured_s) * replica_gpus;
     for (size_t i = 0; i < r->n; i++)
         r->demand_gpus[i] = results->windows[i].requests / r->step_s * gpus;
     return HR_OK;

@@ -26,7 +26,7 @@ struct ramp {
 /* Demand of one service. With a request-rate target it is rate / target replicas; with an in-flight
  * target, or no autoscaler (then safe_in_flight is the target), rate x mean time in the service /
  * target. */
-enum hr_err ramp_init(struct ramp *r, const struct service_plan *plan,
+enum hr_err ramp_init(struct ramp *r, const struct service_plan *plan, double replica_gpus,
                       const struct service_results *results, double measured_s);
 void ramp_fini(struct ramp *r); /* accepts a zeroed struct */
 

@@ -34,7 +34,9 @@ static const char *claims_fault(const struct plan *p, const struct pool_claim *c
     for (uint32_t i = 0; i < n && !fault; i++) {
         uint32_t pool = claims[i].pool;
         fault = pool >= p->n_pools ? "a claimant lists a pool that does not exist"
-                                   : quota_fault(&claims[i].quota, fleet_plan_gpus(&p->pools[pool]),
+                                   : quota_fault(&claims[i].quota,
+                                                 fleet_plan_gpus(&p->pools[pool]) *
+                                                     fleet_plan_units_per_gpu(&p->pools[pool]),
                                                  &floors[pool]);
     }
     return fault;
@@ -44,9 +46,11 @@ static uint32_t largest_node(const struct plan *p)
 {
     uint32_t largest = 0;
     for (size_t i = 0; i < p->n_pools; i++)
-        for (size_t g = 0; g < p->pools[i].n_groups; g++)
-            if (p->pools[i].groups[g].gpus_per_node > largest)
-                largest = p->pools[i].groups[g].gpus_per_node;
+        for (size_t g = 0; g < p->pools[i].n_groups; g++) {
+            uint32_t units =
+                p->pools[i].groups[g].gpus_per_node * fleet_plan_units_per_gpu(&p->pools[i]);
+            largest = units > largest ? units : largest;
+        }
     return largest;
 }
 
@@ -126,6 +130,11 @@ const char *plan_fault(const struct plan *p)
 size_t plan_claimants(const struct plan *p)
 {
     return plan_queue_claimant(p, p->n_queues);
+}
+
+double plan_replica_gpus(const struct plan *p, const struct service_plan *s)
+{
+    return (double)s->gpus_per_replica / fleet_plan_units_per_gpu(&p->pools[s->pools[0].pool]);
 }
 
 uint32_t plan_gpus(const struct plan *p)

@@ -35,8 +35,10 @@ struct plan {
  * (floors fit the fleet, a replica fits a node, objectives present, ...). */
 const char *plan_fault(const struct plan *p);
 
-size_t plan_claimants(const struct plan *p);                      /* services and tenants */
-uint32_t plan_gpus(const struct plan *p);                         /* of all pools */
+size_t plan_claimants(const struct plan *p); /* services and tenants */
+uint32_t plan_gpus(const struct plan *p);    /* of all pools */
+/* GPUs of a replica: of a slice, its share of the memory slices. */
+double plan_replica_gpus(const struct plan *p, const struct service_plan *s);
 uint32_t plan_queue_claimant(const struct plan *p, size_t queue); /* of its first tenant */
 
 /* Name of a claimant by number. */

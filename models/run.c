@@ -221,8 +221,11 @@ static enum hr_err finish(struct run *r)
     for (size_t i = 0; i < p->n_queues; i++)
         TRY(training_finish(r->queues[i], p->horizon_ns));
     check_pools(r, p->horizon_ns);
-    for (size_t i = 0; i < p->n_pools; i++)
+    for (size_t i = 0; i < p->n_pools; i++) {
         supply_settle(r->supplies[i], p->horizon_ns);
+        if (r->pools[i].compute)
+            ledger_settle(r->pools[i].compute, p->horizon_ns);
+    }
     return r->jobs_failed ? HR_NOMEM : HR_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "models/serving/catalogue.h"
 #include "scenarios/build.h"
 #include "scenarios/pools.h"
+#include "scenarios/sharing.h"
 #include "scenarios/tenants.h"
 
 #include <math.h>
@@ -46,6 +47,24 @@ static enum hr_err name_model(const struct build *b, const struct service_spec *
     return *out ? HR_OK : HR_NOMEM;
 }
 
+/* On a slice weights and KV cache are read at its share of the bandwidth, the arithmetic is done by
+ * its SMs; it holds what its memory holds. */
+static void slice_replica(const struct build *b, const struct service_spec *s, double weights,
+                          uint32_t kv_bytes, struct replica_config *r)
+{
+    const struct slice_share share = sharing_share(b->check, s->slice);
+    struct step_time *t = &r->step;
+    uint64_t *const read[] = {&t->a_ps, &t->c_ps};
+    uint64_t *const computed[] = {&t->b_ps, &t->d_ps, &t->e_ps, &t->f_fs, &t->floor_ps};
+    for (size_t i = 0; i < SPEC_COUNT(read); i++)
+        *read[i] = (uint64_t)((double)*read[i] / share.bandwidth + 0.5);
+    for (size_t i = 0; i < SPEC_COUNT(computed); i++)
+        *computed[i] = (uint64_t)((double)*computed[i] / share.compute + 0.5);
+    if (s->kv_capacity == FIELD_NO_WHOLE)
+        r->kv_capacity_tokens =
+            kv_bytes ? perf_kv_tokens(share.memory_gb, 1, weights / 1e9, kv_bytes) : 0;
+}
+
 /* Step times, name and KV capacity: the scenario's own or the catalogue's; *weights in bytes. */
 static enum hr_err build_engine(const struct build *b, const struct service_spec *s,
                                 struct service_plan *out, double *weights)
@@ -69,6 +88,8 @@ static enum hr_err build_engine(const struct build *b, const struct service_spec
             : e ? perf_kv_tokens(VISIBLE_GB, tp, *weights / 1e9, e->kv_bytes_per_token)
                 : 0,
     };
+    if (s->slice)
+        slice_replica(b, s, *weights, e ? e->kv_bytes_per_token : 0, &out->replica);
     if (out->replica.kv_capacity_tokens == 0) {
         check_say(b->check, DIAG_ERROR, s->at, "model", NULL,
                   "the weights leave no memory for requests on %u GPUs", tp);
@@ -226,13 +247,16 @@ enum hr_err build_service(const struct build *b, const char *name, const struct 
     double weights;
     *out = (struct service_plan){
         .name = name,
-        .gpus_per_replica = (uint32_t)s->tensor_parallel,
+        .gpus_per_replica =
+            s->slice ? sharing_share(b->check, s->slice).memory : (uint32_t)s->tensor_parallel,
+        .slice = sharing_slice(b->check, s->slice),
         .router = (enum router_kind)s->router,
         .slow_start_ns = sim_time_from_s(s->slow_start_s),
         .drain_limit_ns = sim_time_from_s(s->drain_limit_s),
         .request_timeout_ns = isnan(s->timeout_s) ? SIM_NEVER : sim_time_from_s(s->timeout_s),
     };
-    out->n_pools = pools_split(b->check, &s->pools, claim->choice, &claim->quota, out->pools);
+    out->n_pools =
+        pools_split(b->check, &s->pools, s->slice, claim->choice, &claim->quota, out->pools);
     TRY(build_engine(b, s, out, &weights));
     build_slo(b, &s->slo, &out->slo);
     build_cold_start(&s->cold_start, weights, out->cold_start);
@@ -359,7 +383,8 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         .detection = build_dist(&t->restart.detection),
         .preemption = build_preemption(&t->preemption),
         .elastic = build_elastic(&t->elastic),
-        .placement = (enum shape_kind)t->placement,
+        .placement = t->slice ? SHAPE_SLICE : (enum shape_kind)t->placement,
+        .slice = sharing_slice(b->check, t->slice),
         .jobs = trace ? &trace->list : NULL,
         .jobs_loop = t->jobs.loop,
         .jobs_speed = t->jobs.speed,

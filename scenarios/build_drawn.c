@@ -1,5 +1,6 @@
 /* Drawn jobs: from the spec to the plan. */
 #include "scenarios/build.h"
+#include "scenarios/sharing.h"
 
 #include <math.h>
 
@@ -22,6 +23,7 @@ static enum hr_err build_classes(const struct build *b, const struct drawn_spec 
             .priority = (int32_t)from[i].priority,
             .preemptible = from[i].preemptible,
             .busy = from[i].busy,
+            .slice = sharing_slice(b->check, from[i].slice),
         };
     out->classes = classes;
     out->n_classes = s->classes.n;

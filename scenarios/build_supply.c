@@ -3,6 +3,7 @@
 #include "scenarios/moment.h"
 #include "scenarios/pools.h"
 #include "scenarios/quotas.h"
+#include "scenarios/sharing.h"
 #include "traces/slurm_topology.h"
 
 #include <math.h>
@@ -265,6 +266,7 @@ enum hr_err build_fleet(const struct build *b, struct plan *out)
                                        .place = v.placement};
         TRY(build_groups(b, &v, i, &pools[i]));
         TRY(build_fabric(b, &v, &pools[i].fabric));
+        TRY(sharing_build(b->check, &v, &pools[i].sharing));
         TRY(build_supply(b, &v, &pools[i].supply));
     }
     out->pools = pools;

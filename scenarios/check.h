@@ -11,7 +11,8 @@ struct check {
     struct diags *diags;
     const struct scenario_spec *spec;
     const struct node *root;
-    const char *path; /* of the scenario file; traces stand relative to it */
+    const struct hardware *hardware; /* types of GPUs and nodes */
+    const char *path;                /* of the scenario file; traces stand relative to it */
     uint64_t fleet_gpus;
     uint32_t largest_node; /* GPUs of it */
     double day_s;          /* time of day of the start */

@@ -1,5 +1,5 @@
 /* Checks of drawn jobs. */
-#include "scenarios/check.h"
+#include "scenarios/sharing.h"
 
 #include <math.h>
 
@@ -16,6 +16,7 @@ void check_elastic(const struct check *c, const void *at, uint64_t gpus, uint64_
 static void check_class(const struct check *c, const struct job_class_spec *s)
 {
     check_duration(c, &s->work);
+    sharing_check_slice(c, s->at, s->slice);
     check_elastic(c, s->at, s->gpus, s->min_gpus, s->max_gpus);
     if (s->gpus != FIELD_NO_WHOLE && c->fleet_gpus && s->gpus > c->fleet_gpus)
         check_say(c, DIAG_ERROR, s->at, "gpus", NULL,

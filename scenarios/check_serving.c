@@ -2,7 +2,7 @@
 #include "models/serving/catalogue.h"
 #include "models/serving/router.h"
 #include "models/serving/slo.h"
-#include "scenarios/check.h"
+#include "scenarios/sharing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -125,6 +125,10 @@ static void check_scaler(const struct check *c, const struct autoscaler_spec *a)
 void check_service(const struct check *c, const struct service_spec *s)
 {
     check_pools(c, s->at, &s->pools);
+    sharing_check_slice(c, s->at, s->slice);
+    if (s->slice && s->tensor_parallel > 1 && s->tensor_parallel != FIELD_NO_WHOLE)
+        check_say(c, DIAG_ERROR, s->at, "tensor_parallel", NULL,
+                  "tensor_parallel: a replica on a slice is on one GPU");
     check_model(c, s);
     check_shape(c, s);
     check_traffic(c, &s->traffic);

@@ -1,6 +1,7 @@
 /* Checks of the fleet: its nodes, pools, supply, failures and maintenance. */
 #include "models/capacity/fleet.h"
 #include "scenarios/check_topology.h"
+#include "scenarios/sharing.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,6 +124,7 @@ void check_fleet(const struct check *c)
         const struct pool_view v = pools_view(c, i);
         check_supply(c, &v);
         check_topology(c, &v);
+        sharing_check(c, &v);
     }
 }
 

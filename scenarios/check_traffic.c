@@ -2,6 +2,7 @@
 #include "models/training/queue.h"
 #include "scenarios/check_topology.h"
 #include "scenarios/moment.h"
+#include "scenarios/sharing.h"
 #include "scenarios/tenants.h"
 #include "traces/trace.h"
 
@@ -238,6 +239,7 @@ void check_training(const struct check *c, const struct training_spec *t)
     tenants_check(c, t);
     check_order(c, t);
     check_gang_placement(c, t);
+    sharing_check_slice(c, t->at, t->slice);
     if (t->jobs.at)
         check_trace(c, &t->jobs.trace, true);
     check_gangs(c, &t->backlog);

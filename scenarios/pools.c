@@ -1,6 +1,8 @@
 /* The pools of a fleet and the quota of a claimant in each. */
 #include "scenarios/pools.h"
 
+#include "scenarios/sharing.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -30,6 +32,8 @@ static struct pool_view whole_fleet(const struct check *c)
                           .supply = &f->supply,
                           .topology = &f->topology,
                           .placement = (enum place_rule)f->placement,
+                          .sharing = &f->sharing,
+                          .gpu = f->groups.n ? groups[0].gpu : f->gpu,
                           .failures = &f->supply.failures,
                           .maintenance = &f->supply.maintenance,
                           .spares = spares(f->supply.spares, FIELD_NO_WHOLE)};
@@ -54,6 +58,8 @@ struct pool_view pools_view(const struct check *c, size_t i)
         .gpus = nodes * p->gpus_per_node,
         .price_usd_per_h = isnan(p->price_usd_per_h) ? usual_price[kind] : p->price_usd_per_h,
         .supply = &p->supply,
+        .sharing = p->sharing.at ? &p->sharing : &f->sharing,
+        .gpu = p->gpu,
         .topology = p->topology.at ? &p->topology : &f->topology,
         .placement = (enum place_rule)(p->placement != FIELD_NO_WORD ? p->placement : f->placement),
         .failures = own_failures ? &p->supply.failures : &f->supply.failures,
@@ -107,10 +113,29 @@ static uint32_t choose(const struct check *c, const struct field_list *named,
     return n;
 }
 
-uint32_t pools_split(const struct check *c, const struct field_list *named,
+/* From GPUs to what the pool counts. */
+static void in_units(struct quota *q, uint32_t units)
+{
+    q->floor_gpus *= units;
+    q->ceiling_gpus *= units;
+    q->lend_gpus *= units;
+}
+
+/* Of the pools chosen, those of instances for a claimant of a slice, the others for the rest. */
+static uint32_t suiting(const struct check *c, const char *slice, uint32_t n,
+                        struct pool_claim *out)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (sharing_suits(c, out[i].pool, slice))
+            out[kept++].pool = out[i].pool;
+    return kept;
+}
+
+uint32_t pools_split(const struct check *c, const struct field_list *named, const char *slice,
                      enum pools_choice choice, const struct quota *whole, struct pool_claim *out)
 {
-    uint32_t n = choose(c, named, choice, out), home = 0;
+    uint32_t n = suiting(c, slice, choose(c, named, choice, out), out), home = 0;
     while (home < n && pools_view(c, out[home].pool).supply->kind != SUPPLY_RESERVED)
         home++;
     home = home < n ? home : 0;
@@ -124,6 +149,7 @@ uint32_t pools_split(const struct check *c, const struct field_list *named,
         out[i].quota.floor_gpus = (uint32_t)floor;
         out[i].quota.ceiling_gpus = (uint32_t)(floor + beyond);
         out[i].quota.lend_gpus = i == home ? whole->lend_gpus : 0;
+        in_units(&out[i].quota, sharing_units(c, out[i].pool));
         left -= beyond;
     }
     return n;

@@ -22,6 +22,8 @@ struct pool_view {
     uint64_t spares;
     const struct topology_spec *topology; /* at NULL: none */
     enum place_rule placement;
+    const struct sharing_spec *sharing; /* at NULL: none */
+    const char *gpu;                    /* of its first group */
 };
 
 size_t pools_count(const struct check *c);
@@ -35,8 +37,9 @@ enum pools_choice {
     POOLS_FIRM      /* spot-mix: reserved */
 };
 
-/* The pools of a claimant, in order of preference; returns how many. */
-uint32_t pools_split(const struct check *c, const struct field_list *named,
+/* The pools of a claimant, in order of preference, with its quota in what each counts; returns how
+ * many. slice: the MIG profile it asks for, or NULL. */
+uint32_t pools_split(const struct check *c, const struct field_list *named, const char *slice,
                      enum pools_choice choice, const struct quota *whole, struct pool_claim *out);
 
 #endif

@@ -73,8 +73,12 @@ static enum hr_err check_design(struct scenario *s, struct diags *diags, struct 
 {
     struct scenario_spec *spec;
     struct node *root;
-    d->check = (struct check){
-        .arena = &s->arena, .diags = diags, .spec = &s->base, .root = s->root, .path = s->path};
+    d->check = (struct check){.arena = &s->arena,
+                              .diags = diags,
+                              .spec = &s->base,
+                              .root = s->root,
+                              .hardware = &s->hardware,
+                              .path = s->path};
     if (d->spec->set.n && diags->n_errors == 0) {
         enum hr_err err = overlay_design(s, diags, d->name, d->spec, &spec, &root);
         if (err != HR_OK)
@@ -180,8 +184,12 @@ static enum hr_err parse(struct scenario *s, const char *const *sets, size_t n_s
 
 static enum hr_err check_all(struct scenario *s, struct diags *diags)
 {
-    struct check c = {
-        .arena = &s->arena, .diags = diags, .spec = &s->base, .root = s->root, .path = s->path};
+    struct check c = {.arena = &s->arena,
+                      .diags = diags,
+                      .spec = &s->base,
+                      .root = s->root,
+                      .hardware = &s->hardware,
+                      .path = s->path};
     TRY(read_table(&s->arena, diags, &spec_scenario, s->root, &s->base));
     TRY(hardware_build(&s->base.hardware, &s->arena, diags, &s->hardware));
     check_init(&c);

@@ -103,6 +103,15 @@ struct topology_spec {
     const char *file;         /* topology.conf, in place of both */
 };
 
+/* How GPUs are shared. */
+struct sharing_spec {
+    const void *at;
+    int by, order, place;
+    uint64_t clients;
+    double reconfigure_s;
+    struct field_list layout; /* of const char *: "3g.40gb@4" */
+};
+
 /* What pools and the fleet have alike. */
 struct supply_spec {
     int kind;
@@ -122,6 +131,7 @@ struct pool_spec {
     struct supply_spec supply;
     struct topology_spec topology;
     int placement;
+    struct sharing_spec sharing;
 };
 
 struct fleet_spec {
@@ -134,6 +144,7 @@ struct fleet_spec {
     struct supply_spec supply;
     struct topology_spec topology;
     int placement;
+    struct sharing_spec sharing;
 };
 
 struct reclaim_spec {
@@ -321,6 +332,7 @@ struct service_spec {
     const char *model, *engine;
     int precision;
     uint64_t tensor_parallel;
+    const char *slice;
     struct step_time_spec step_time;
     double weights_bytes;
     uint64_t kv_capacity;
@@ -369,6 +381,7 @@ struct job_class_spec {
     struct duration_spec work;
     const char *tenant;
     bool preemptible;
+    const char *slice;
 };
 
 struct users_spec {
@@ -433,6 +446,7 @@ struct training_spec {
     struct restart_spec restart;
     struct preemption_spec preemption;
     struct elastic_spec elastic;
+    const char *slice;
     int backfill, placement;
     struct field_either estimate; /* words: exact, limit */
     struct field_list pools;      /* of const char *, in order of preference */

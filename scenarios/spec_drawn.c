@@ -20,6 +20,8 @@ static const struct field class_rows[] = {
              .unit = UNIT_FRACTION, .max = 1, .fallback = "100%"),
     SPEC_ROW(CLASS, priority, "priority", FIELD_NUMBER, "Higher goes first where the order asks",
              .min = -1e9, .max = 1e9, .fallback = "0"),
+    SPEC_ROW(CLASS, slice, "slice", FIELD_TEXT, "MIG profile, where it is not that of the queue",
+             .unit = UNIT_NONE),
     SPEC_ROW(CLASS, tenant, "tenant", FIELD_TEXT, "Whose jobs they are", .fallback = NULL),
     SPEC_ROW(CLASS, preemptible, "preemptible", FIELD_FLAG, "May be evicted", .fallback = "yes"),
 };

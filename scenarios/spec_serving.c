@@ -152,6 +152,10 @@ static const struct field service_rows[] = {
              "Model by its catalogue name, or any name with `step_time`", .required = true),
     SPEC_WORD(SERVICE, precision, "precision", "Precision of the weights", precision_names,
               PRECISIONS, .fallback = "bf16"),
+    SPEC_ROW(SERVICE, slice, "slice", FIELD_TEXT,
+             "Each replica is a MIG instance of this profile; its step times are those of a whole "
+             "GPU scaled by SMs and memory slices",
+             .unit = UNIT_NONE),
     SPEC_ROW(SERVICE, tensor_parallel, "tensor_parallel", FIELD_WHOLE,
              "GPUs of one replica, all in one node", .min = 1, .max = 64, .required = true),
     SPEC_ROW(SERVICE, engine, "engine", FIELD_TEXT,

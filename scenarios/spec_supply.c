@@ -1,6 +1,7 @@
 /* Tables of the fleet: its nodes and pools, how they are supplied, what they cost, how they fail
  * and how they are maintained. */
 #include "models/capacity/fleet.h"
+#include "scenarios/sharing.h"
 #include "scenarios/spec.h"
 
 /* ---- nodes ---- */
@@ -39,13 +40,41 @@ static const struct field_table topology =
             "Which nodes are behind the same leaf switches: leaf groups in the order of nodes",
             .brief = "leaf");
 
+/* ---- sharing ---- */
+
+#define SHARING struct sharing_spec
+static const struct field instance = {.kind = FIELD_TEXT, .doc = "PROFILE@START"};
+static const struct field sharing_rows[] = {
+    SPEC_WORD(SHARING, by, "by", "MIG instances, or so many alike clients a GPU", sharing_names,
+              SHARINGS, .required = true),
+    SPEC_ROW(SHARING, clients, "clients", FIELD_WHOLE, "mps, time-slicing: clients of one GPU",
+             .min = 2, .max = 48),
+    SPEC_ROW(SHARING, layout, "layout", FIELD_LIST,
+             "mig: the instances that every GPU always has, such as `[3g.40gb@4, 2g.20gb@0]`; "
+             "without it they are made as they are asked for",
+             .item = &instance, .max = 8),
+    SPEC_WORD(SHARING, order, "order", "mig: on which GPU that has room", mig_order_names,
+              MIG_ORDERS, .fallback = "best"),
+    SPEC_WORD(SHARING, place, "place", "mig: at which of the legal starts", mig_rule_names,
+              MIG_RULES, .fallback = "best"),
+    SPEC_TIME(SHARING, reconfigure_s, "reconfigure",
+              "mig: to destroy an instance and make the next one, after the scrub; without it 2s "
+              "[mig_instance_create_destroy_s], with a layout 0s",
+              .max = 86400),
+};
+static const struct field_table sharing =
+    SPEC_OF(SHARING, sharing_rows, "sharing",
+            "GPUs that several hold at a time. Quotas stay in GPUs; nothing is taken back by force",
+            .brief = "by");
+
 #define LAYOUT_ROWS(TYPE, pools_doc, ...)                                                          \
     SPEC_TABLE(TYPE, topology, "topology", "Leaf groups; without it all nodes are alike",          \
                &topology),                                                                         \
         SPEC_WORD(TYPE, placement, "placement",                                                    \
                   "On which node with room a start goes: fewest free GPUs; lowest; most free "     \
                   "GPUs; fewest, leaf groups kept whole" pools_doc,                                \
-                  place_rule_names, PLACE_RULES, __VA_ARGS__)
+                  place_rule_names, PLACE_RULES, __VA_ARGS__),                                     \
+        SPEC_TABLE(TYPE, sharing, "sharing", "Without it a GPU is held whole", &sharing)
 
 /* ---- recordings ---- */
 

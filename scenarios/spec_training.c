@@ -245,6 +245,9 @@ static const struct field training_rows[] = {
              "Pools it may use, in order of preference; without it all, as written, or what the "
              "design says",
              .item = &spec_pool_name),
+    SPEC_ROW(TRAINING, slice, "slice", FIELD_TEXT,
+             "Its jobs, of one GPU each, get a MIG instance of this profile in place of it",
+             .unit = UNIT_NONE),
     SPEC_ROW(TRAINING, tolerates_spot, "tolerates_spot", FIELD_FLAG,
              "Its gangs may be put on nodes that are taken back at any time (design spot-mix)",
              .fallback = "no"),

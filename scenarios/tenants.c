@@ -273,7 +273,7 @@ static struct quota tenant_quota(const struct build *b, const char *name, const 
 static void split(const struct build *b, const struct training_spec *t, const struct claim *claim,
                   struct quota whole, struct tenant_plan *out)
 {
-    out->n_pools = pools_split(b->check, &t->pools, claim->choice, &whole, out->pools);
+    out->n_pools = pools_split(b->check, &t->pools, t->slice, claim->choice, &whole, out->pools);
 }
 
 /* Names, and what each may hold in all, in the first place. */

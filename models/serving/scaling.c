@@ -12,7 +12,10 @@ uint32_t scaling_current(const struct service *s)
 
 static struct ask replica_ask(const struct unit *u)
 {
-    const struct shape shape = {.gpus = u->service->plan->gpus_per_replica, .kind = SHAPE_ONE_NODE};
+    const struct service_plan *plan = u->service->plan;
+    const struct shape shape = {.gpus = plan->gpus_per_replica,
+                                .kind = plan->slice ? SHAPE_SLICE : SHAPE_ONE_NODE,
+                                .profile = (uint8_t)(plan->slice ? plan->slice - 1 : 0)};
     return (struct ask){.shape = shape, .tag = u->number};
 }
 
@@ -23,7 +26,8 @@ uint32_t scaling_waiting_share(void *ctx)
     const struct quota *q = fleet_quota(seat->fleet, s->claimant);
     uint32_t gpus = s->plan->gpus_per_replica;
     bool admissible = fleet_usage(seat->fleet, s->claimant) + gpus <= q->ceiling_gpus;
-    return s->asked && admissible ? gpus : 0;
+    uint32_t share = s->plan->slice ? UINT32_C(1) << (s->plan->slice - 1) : gpus;
+    return s->asked && admissible ? share : 0;
 }
 
 /* The i-th pool in its order of preference. */

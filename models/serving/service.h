@@ -23,7 +23,8 @@ struct service_plan {
     const char *model;                  /* for reports: "llama-3.1-70b fp8, vllm 0.19.0" */
     struct pool_claim pools[POOLS_MAX]; /* where its replicas may be, in order of preference */
     uint32_t n_pools;
-    uint32_t gpus_per_replica; /* tensor parallel size */
+    uint32_t gpus_per_replica; /* tensor parallel size; of a slice its memory slices */
+    uint8_t slice;             /* 1 + MIG profile of a replica; 0: whole GPUs */
     struct replica_config replica;
     enum router_kind router;
     struct autoscaler_plan autoscaler;

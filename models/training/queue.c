@@ -258,8 +258,11 @@ static int by_number(const void *a, const void *b)
 enum hr_err training_finish(struct training *t, simtime_ns now)
 {
     TRY(t->error);
-    for (size_t i = 0; i < t->n_pools; i++)
+    for (size_t i = 0; i < t->n_pools; i++) {
         ledger_settle(t->pools[i].ledger, now);
+        if (t->pools[i].compute)
+            ledger_settle(t->pools[i].compute, now);
+    }
     struct open_gang *open = calloc(t->gangs.n + 1, sizeof *open);
     if (!open)
         return HR_NOMEM;

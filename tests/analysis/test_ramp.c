@@ -17,7 +17,7 @@ static void ramp_of(struct ramp *r, const double *gpus, size_t n)
         .autoscaler = {.enabled = true, .metric = SCALER_REQUEST_RATE, .target = 1},
         .slo = {.window_ns = SIM_MIN}};
     const struct service_results results = {.windows = windows, .n_windows = n};
-    cr_assert(ramp_init(r, &plan, &results, 60.0 * (double)n) == HR_OK);
+    cr_assert(ramp_init(r, &plan, (&plan)->gpus_per_replica, &results, 60.0 * (double)n) == HR_OK);
     free(windows);
 }
 

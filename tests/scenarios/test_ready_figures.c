@@ -69,6 +69,50 @@ Test(ready_figures, notebooks_wait_as_a_finite_group_does)
     scenario_free(s);
 }
 
+/* Places for 1g.10gb: seven a GPU, of one compute and one memory slice each. The pool of instances
+ * is the first, notebooks the first queue behind the one service. */
+Test(ready_figures, slices_are_waited_for_as_a_finite_group_does)
+{
+    struct scenario *s = load(FOLDER "mig-notebooks.yaml");
+    struct plan p = kit_plan(s, "slices");
+    double sessions = 0, waited = 0, wait_h = 0, taken = 0;
+    uint32_t pool = 0, queue = strcmp(p.queues[0].name, "notebooks") == 0 ? 0 : 1;
+    while (strcmp(p.pools[pool].name, "slices") != 0)
+        pool++;
+    for (uint32_t i = 0; i < REPLICATIONS; i++) {
+        struct run_results r;
+        run(&p, i, &r);
+        for (size_t j = 0; j < r.n_jobs; j++) {
+            bool session = r.jobs[j].queue == queue;
+            sessions += session;
+            waited += session && r.jobs[j].waiting_ns > 0;
+            wait_h += session ? (double)r.jobs[j].waiting_ns / 3600e9 : 0;
+        }
+        const struct pool_results *slices = &r.pools[pool];
+        u128 memory = 0, compute = 0, all_memory = 0, all_compute = 0;
+        for (uint32_t owner = 0; owner < r.n_owners; owner++)
+            for (int state = 0; state < GPU_STATES; state++) {
+                size_t a = results_account(owner, (enum gpu_state)state);
+                all_memory += slices->ledger[a];
+                all_compute += slices->compute[a];
+                memory += state == GPU_TRAINING ? slices->ledger[a] : 0;
+                compute += state == GPU_TRAINING ? slices->compute[a] : 0;
+            }
+        cr_expect(memory == compute, "each instance has one of both");
+        cr_expect(all_memory == (u128)64 * (r.end_ns - r.start_ns));
+        cr_expect(all_compute == (u128)56 * (r.end_ns - r.start_ns));
+        taken += (double)compute / (double)all_compute / REPLICATIONS;
+        results_fini(&r);
+    }
+    struct finite_queue q =
+        finite_source_queue(&(struct finite_source){250, 56, .session = 2, .gap = 8});
+    cr_expect_float_eq(q.wait_frac, 0.225, 5e-4);
+    cr_expect_float_eq(waited / sessions, q.wait_frac, 0.023, "%.4f", waited / sessions);
+    cr_expect_float_eq(wait_h / sessions, q.wait_mean, 0.008, "%.4f h", wait_h / sessions);
+    cr_expect_float_eq(taken, q.utilization, 0.01, "%.4f", taken);
+    scenario_free(s);
+}
+
 /* Nothing is drawn: exact, but for the 83 whole GPUs of 83.3. */
 Test(ready_figures, what_is_allocated_is_not_utilized)
 {

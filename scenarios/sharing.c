@@ -1,0 +1,233 @@
+/* The section `sharing` of a pool; sharing.h says who uses such pools. */
+#include "scenarios/sharing.h"
+
+#include "models/hardware/catalogue.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A second to destroy an instance and one to create the next: mig_instance_create_destroy_s. */
+#define USUAL_RECONFIGURE_S 2.0
+
+enum { NODE_UNITS = 64 }; /* that a node of the fleet can have */
+
+const char *const sharing_names[SHARINGS] = {"mig", "mps", "time-slicing"};
+
+static bool is_mig(const struct sharing_spec *s)
+{
+    return s->at && s->by == SHARING_BY_MIG;
+}
+
+/* The GPU type of a pool; NULL where there is none of that name. */
+static const struct gpu_type *type_of(const struct check *c, const struct pool_view *v)
+{
+    return v->gpu ? gpu_type_find(c->hardware, v->gpu) : NULL;
+}
+
+/* That of the first pool of MIG instances. */
+static const struct gpu_type *mig_type(const struct check *c)
+{
+    for (size_t i = 0; i < pools_count(c); i++) {
+        const struct pool_view v = pools_view(c, i);
+        if (is_mig(v.sharing))
+            return type_of(c, &v);
+    }
+    return NULL;
+}
+
+/* "3g.40gb@4": false when it is none of the GPU. */
+static bool read_instance(const struct mig_gpu *gpu, const char *text, struct mig_instance *out)
+{
+    char name[32];
+    const char *at = strchr(text, '@');
+    size_t n = at ? (size_t)(at - text) : 0;
+    if (!at || n >= sizeof name || at[1] < '0' || at[1] > '7' || at[2] != '\0')
+        return false;
+    memcpy(name, text, n);
+    name[n] = '\0';
+    *out = (struct mig_instance){mig_profile_find(gpu, name), (uint8_t)(at[1] - '0')};
+    return out->profile < gpu->n_profiles;
+}
+
+/* ---- checks ---- */
+
+/* The instances of a layout are legal one after the other. */
+static void check_layout(const struct check *c, const struct sharing_spec *s,
+                         const struct mig_gpu *gpu)
+{
+    const char *const *items = s->layout.items;
+    struct mig_tables *t = malloc(sizeof *t);
+    if (!t)
+        return;
+    mig_tables_init(t, gpu, NULL);
+    mig_state state = t->empty;
+    for (size_t i = 0; i < s->layout.n; i++) {
+        struct mig_instance one;
+        if (!items[i])
+            continue;
+        if (!read_instance(gpu, items[i], &one))
+            node_say(s->layout.where[i], c->diags, DIAG_ERROR, NULL,
+                     "layout: '%.40s' is no PROFILE@START such as 3g.40gb@4", items[i]);
+        else if (!mig_legal(t, state, one.profile, one.start))
+            node_say(s->layout.where[i], c->diags, DIAG_ERROR, NULL,
+                     "layout: %.40s cannot stand beside those before it", items[i]);
+        else
+            state = mig_after(t, state, one.profile, one.start);
+    }
+    free(t);
+}
+
+static void check_mig(const struct check *c, const struct pool_view *v)
+{
+    const struct gpu_type *type = type_of(c, v);
+    const struct sharing_spec *s = v->sharing;
+    uint64_t per_node = v->nodes ? v->gpus / v->nodes : 1;
+    if (!type || !type->mig.profiles) {
+        check_say(c, DIAG_ERROR, s->at, "by", type ? NULL : gpu_type_nearest(c->hardware, v->gpu),
+                  "by: mig: '%.40s' %s", v->gpu ? v->gpu : "",
+                  type ? "cannot be partitioned" : "is no type of GPU");
+        return;
+    }
+    if (type != mig_type(c))
+        check_say(c, DIAG_ERROR, s->at, "by", NULL,
+                  "by: mig: pools of instances must be of one type of GPU");
+    if (per_node * type->mig.memory > NODE_UNITS)
+        check_say(c, DIAG_ERROR, s->at, "by", NULL, "by: mig: at most 8 GPUs a node");
+    check_layout(c, s, &type->mig);
+    if (node_get(s->at, "clients"))
+        check_say(c, DIAG_ERROR, s->at, "clients", NULL, "clients is for mps and time-slicing");
+}
+
+static void check_clients(const struct check *c, const struct pool_view *v)
+{
+    static const char *const others[] = {"layout", "order", "place", "reconfigure"};
+    const struct sharing_spec *s = v->sharing;
+    uint64_t per_node = v->nodes ? v->gpus / v->nodes : 1;
+    for (size_t i = 0; i < SPEC_COUNT(others); i++)
+        if (node_get(s->at, others[i]))
+            check_say(c, DIAG_ERROR, s->at, others[i], NULL, "%s is for mig", others[i]);
+    if (s->clients == FIELD_NO_WHOLE)
+        check_say(c, DIAG_ERROR, s->at, NULL, NULL, "sharing by %s needs clients, those of one GPU",
+                  sharing_names[s->by]);
+    else if (per_node * s->clients > NODE_UNITS)
+        check_say(c, DIAG_ERROR, s->at, "clients", NULL,
+                  "clients: at most 64 a node, and these are %llu",
+                  (unsigned long long)(per_node * s->clients));
+}
+
+void sharing_check(const struct check *c, const struct pool_view *v)
+{
+    if (is_mig(v->sharing))
+        check_mig(c, v);
+    else if (v->sharing->at && v->sharing->by != FIELD_NO_WORD)
+        check_clients(c, v);
+}
+
+void sharing_check_slice(const struct check *c, const void *at, const char *slice)
+{
+    const struct gpu_type *type = mig_type(c);
+    const char *names[MIG_PROFILES];
+    if (!slice)
+        return;
+    if (!type) {
+        check_say(c, DIAG_ERROR, at, "slice", NULL,
+                  "slice: the fleet has no MIG instances: say `sharing: mig` in a pool");
+        return;
+    }
+    for (uint8_t i = 0; i < type->mig.n_profiles; i++)
+        names[i] = type->mig.profiles[i].name;
+    if (mig_profile_find(&type->mig, slice) == type->mig.n_profiles)
+        check_say(c, DIAG_ERROR, at, "slice", diag_nearest(slice, names, type->mig.n_profiles),
+                  "slice: '%.40s' is no profile of %s", slice, type->title);
+}
+
+/* ---- looking ---- */
+
+uint32_t sharing_units(const struct check *c, uint32_t pool)
+{
+    const struct pool_view v = pools_view(c, pool);
+    const struct gpu_type *type = type_of(c, &v);
+    if (!v.sharing->at)
+        return 1;
+    if (is_mig(v.sharing))
+        return type ? type->mig.memory : 1;
+    return v.sharing->clients != FIELD_NO_WHOLE ? (uint32_t)v.sharing->clients : 1;
+}
+
+bool sharing_suits(const struct check *c, uint32_t pool, const char *slice)
+{
+    const struct pool_view v = pools_view(c, pool);
+    return is_mig(v.sharing) == (slice != NULL);
+}
+
+uint8_t sharing_slice(const struct check *c, const char *slice)
+{
+    const struct gpu_type *type = slice ? mig_type(c) : NULL;
+    uint8_t profile = type ? mig_profile_find(&type->mig, slice) : 0;
+    return type && profile < type->mig.n_profiles ? (uint8_t)(profile + 1) : 0;
+}
+
+struct slice_share sharing_share(const struct check *c, const char *slice)
+{
+    const struct gpu_type *type = mig_type(c);
+    const struct mig_profile *p = &type->mig.profiles[sharing_slice(c, slice) - 1];
+    bool known = p->n_sm > 0 && hw_known(type->n_sm);
+    return (struct slice_share){
+        .compute = known ? p->n_sm / type->n_sm.value : (double)p->compute / type->mig.compute,
+        .bandwidth = (double)p->memory / type->mig.memory,
+        .memory_gb = p->memory_mib * 1048576.0 / 1e9,
+        .memory = p->memory,
+    };
+}
+
+/* ---- the plan ---- */
+
+/* A layout that stays: each profile may begin just where the layout has it. */
+static void restrict_starts(const struct sharing_spec *s, struct mig_gpu *gpu,
+                            struct mig_profile *profiles)
+{
+    const char *const *items = s->layout.items;
+    memcpy(profiles, gpu->profiles, gpu->n_profiles * sizeof *profiles);
+    for (uint8_t i = 0; i < gpu->n_profiles; i++)
+        profiles[i].starts = 0;
+    for (size_t i = 0; i < s->layout.n; i++) {
+        struct mig_instance one;
+        if (read_instance(gpu, items[i], &one))
+            profiles[one.profile].starts |= (uint8_t)(1u << one.start);
+    }
+    gpu->profiles = profiles;
+}
+
+enum hr_err sharing_build(const struct check *c, const struct pool_view *v,
+                          struct sharing_plan *out)
+{
+    const struct sharing_spec *s = v->sharing;
+    *out = (struct sharing_plan){.kind = SHARING_NONE, .units_per_gpu = 1};
+    if (!s->at)
+        return HR_OK;
+    if (!is_mig(s)) {
+        *out =
+            (struct sharing_plan){.kind = SHARING_CLIENTS, .units_per_gpu = (uint32_t)s->clients};
+        return HR_OK;
+    }
+    struct mig_tables *t = arena_alloc(c->arena, sizeof *t);
+    struct mig_profile *profiles = arena_array(c->arena, MIG_PROFILES, sizeof *profiles);
+    if (!t || !profiles)
+        return HR_NOMEM;
+    struct mig_gpu gpu = type_of(c, v)->mig;
+    if (s->layout.n > 0)
+        restrict_starts(s, &gpu, profiles);
+    mig_tables_init(t, &gpu, NULL);
+    double reconfigure = s->layout.n > 0 ? 0 : USUAL_RECONFIGURE_S;
+    *out = (struct sharing_plan){
+        .kind = SHARING_MIG,
+        .units_per_gpu = gpu.memory,
+        .mig = t,
+        .order = (enum mig_order)s->order,
+        .rule = (enum mig_rule)s->place,
+        .reconfigure_ns = sim_time_from_s(isnan(s->reconfigure_s) ? reconfigure : s->reconfigure_s),
+    };
+    return HR_OK;
+}
