@@ -594,15 +594,28 @@ static void print_intervals(const struct report *r)
     }
 }
 
+/* Columns are as wide as their labels and their widest cells, the pairs of counts. */
+static size_t widest(const struct summary *s, size_t least, size_t most)
+{
+    size_t cell = least;
+    for (uint32_t c = 0; c < s->n_columns; c++) {
+        char text[CELL_SIZE];
+        size_t wide = text_width(s->columns[c].label) + 1;
+        evicted_cell(text, s, c, 0, NULL);
+        wide = strlen(text) + 1 > wide ? strlen(text) + 1 : wide;
+        for (uint32_t k = 0; k < s->n[AXIS_QUEUE]; k++) {
+            jobs_cell(text, s, c, k, NULL);
+            wide = strlen(text) + 1 > wide ? strlen(text) + 1 : wide;
+        }
+        cell = wide > cell ? wide : cell;
+    }
+    return cell < most ? cell : most;
+}
+
 enum hr_err report_print(FILE *out, const struct summary *s, const struct verdict *v,
                          const struct report_options *options)
 {
-    struct report r = {out, s, v, options->colour, options->all, LEAST_CELL};
-    for (uint32_t c = 0; c < s->n_columns; c++) {
-        size_t wide = text_width(s->columns[c].label) + 1;
-        if (wide > r.cell)
-            r.cell = wide < MOST_CELL ? wide : MOST_CELL;
-    }
+    struct report r = {out, s, v, options->colour, options->all, widest(s, LEAST_CELL, MOST_CELL)};
     print_head(&r);
     print_answer(&r);
     print_tables(&r);
