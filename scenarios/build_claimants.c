@@ -383,6 +383,10 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         .detection = build_dist(&t->restart.detection),
         .preemption = build_preemption(&t->preemption),
         .elastic = build_elastic(&t->elastic),
+        .span_speed_ppm = {[SPAN_LEAF] =
+                               t->distance.at ? (uint32_t)(1e6 * t->distance.leaf + 0.5) : 0,
+                           [SPAN_LEAVES] =
+                               t->distance.at ? (uint32_t)(1e6 * t->distance.leaves + 0.5) : 0},
         .placement = t->slice ? SHAPE_SLICE : (enum shape_kind)t->placement,
         .slice = sharing_slice(b->check, t->slice),
         .jobs = trace ? &trace->list : NULL,

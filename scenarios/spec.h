@@ -432,6 +432,12 @@ struct tenant_spec {
     double weight;
 };
 
+/* How fast a gang is by how far apart its nodes are. */
+struct distance_spec {
+    const void *at;
+    double leaf, leaves;
+};
+
 struct training_spec {
     const void *at;
     struct field_list tenants; /* of struct tenant_spec; sole entry "": from-trace */
@@ -447,6 +453,7 @@ struct training_spec {
     struct preemption_spec preemption;
     struct elastic_spec elastic;
     const char *slice;
+    struct distance_spec distance;
     int backfill, placement;
     struct field_either estimate; /* words: exact, limit */
     struct field_list pools;      /* of const char *, in order of preference */

@@ -204,6 +204,19 @@ static const struct field_table elastic =
             .brief = "enabled");
 
 #define TRAINING struct training_spec
+#define DISTANCE struct distance_spec
+static const struct field distance_rows[] = {
+    SPEC_ROW(DISTANCE, leaf, "leaf", FIELD_NUMBER, "On several nodes of one leaf group",
+             .above = true, .max = 1, .fallback = "1"),
+    SPEC_ROW(DISTANCE, leaves, "leaves", FIELD_NUMBER, "On nodes of several leaf groups",
+             .above = true, .max = 1, .fallback = "1"),
+};
+static const struct field_table distance =
+    SPEC_OF(DISTANCE, distance_rows, "distance",
+            "How fast a gang is, of the speed it has within one node. Full bisection slows nothing "
+            "[fabric_oversubscription_ratio]; measure yours",
+            .brief = NULL);
+
 static const struct field training_rows[] = {
     SPEC_TABLE(TRAINING, jobs, "jobs", "Recorded jobs", &jobs),
     SPEC_TABLE(TRAINING, drawn, "drawn", "Jobs drawn from classes", &spec_drawn),
@@ -245,6 +258,8 @@ static const struct field training_rows[] = {
              "Pools it may use, in order of preference; without it all, as written, or what the "
              "design says",
              .item = &spec_pool_name),
+    SPEC_TABLE(TRAINING, distance, "distance", "Speed of gangs by distance; without it full speed",
+               &distance),
     SPEC_ROW(TRAINING, slice, "slice", FIELD_TEXT,
              "Its jobs, of one GPU each, get a MIG instance of this profile in place of it",
              .unit = UNIT_NONE),

@@ -411,6 +411,19 @@ enum lease_span fleet_lease_span(const struct fleet *f, lease_id l)
     return nodes_span(&f->nodes, &lease_at(f, l)->parts);
 }
 
+enum lease_span fleet_leases_span(const struct fleet *f, lease_id a, lease_id b)
+{
+    const struct parts *x = &lease_at(f, a)->parts, *y = &lease_at(f, b)->parts;
+    enum lease_span span = nodes_span(&f->nodes, x), of_b = nodes_span(&f->nodes, y);
+    span = of_b > span ? of_b : span;
+    if (x->n == 0 || y->n == 0)
+        return span;
+    struct part ends[] = {x->items[0], y->items[0]};
+    const struct parts both = {.items = ends, .n = 2};
+    enum lease_span between = nodes_span(&f->nodes, &both);
+    return between > span ? between : span;
+}
+
 simtime_ns fleet_lease_since(const struct fleet *f, lease_id l)
 {
     return lease_at(f, l)->since;

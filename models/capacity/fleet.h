@@ -500,6 +500,7 @@ const struct quota *fleet_quota(const struct fleet *f, uint32_t claimant);
 uint32_t fleet_lease_tag(const struct fleet *f, lease_id l);
 uint32_t fleet_lease_gpus(const struct fleet *f, lease_id l);
 enum lease_span fleet_lease_span(const struct fleet *f, lease_id l);
+enum lease_span fleet_leases_span(const struct fleet *f, lease_id a, lease_id b); /* together */
 simtime_ns fleet_lease_since(const struct fleet *f, lease_id l); /* when it was first held */
 bool fleet_lease_borrowed(const struct fleet *f, lease_id l);    /* started over its floor */
 

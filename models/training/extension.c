@@ -33,6 +33,30 @@ void extensions_size(const struct training *t, struct gang *g, uint32_t gpus)
         g->interval_ns = checkpoint_interval(&g->saves, gpus);
 }
 
+static enum lease_span span_of(const struct training *t, const struct gang *g)
+{
+    const struct fleet *f = gang_fleet(t, g);
+    enum lease_span span = fleet_lease_span(f, g->lease);
+    for (uint32_t x = g->extensions; x != NO_EXTENSION; x = t->extensions.items[x].next) {
+        enum lease_span both = fleet_leases_span(f, g->lease, t->extensions.items[x].lease);
+        span = both > span ? both : span;
+    }
+    return span;
+}
+
+void extensions_slow(const struct training *t, struct gang *g)
+{
+    const uint32_t *ppm = t->plan->span_speed_ppm;
+    g->speed = elastic_speed_of(&t->plan->elastic, g->row.gpus, g->held);
+    if (!ppm[SPAN_LEAF] && !ppm[SPAN_LEAVES]) /* distance does not matter: not looked at */
+        return;
+    uint32_t slow = ppm[span_of(t, g)];
+    if (slow > 0) {
+        g->speed.num *= slow;
+        g->speed.den *= 1000000;
+    }
+}
+
 /* ---- one more, one less ---- */
 
 static uint32_t step_of(const struct training *t, const struct gang *g)

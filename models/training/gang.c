@@ -347,6 +347,7 @@ static void begin_segment(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
     gang->since_ns = now;
+    extensions_slow(t, gang);
     gang->state = segment_restore(gang) > 0 ? GANG_RESTORING : GANG_TRAINING;
     writer_reset(&gang->writer, gang_writes(t, gang) ? WRITER_RESTORES : WRITER_OFF);
     gang->expected_end_ns = sim_time_add(now, gang_estimate(t, g));

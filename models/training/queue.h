@@ -92,6 +92,8 @@ struct queue_plan {
     struct dist detection;          /* of a failure: until then the gang holds what it has left */
     struct preemption_plan preemption;
     struct elastic_plan elastic; /* not for gangs that must keep together */
+    /* Speed of a gang by how far apart its GPUs are, in millionths; 0: full speed. */
+    uint32_t span_speed_ppm[LEASE_SPANS];
     enum shape_kind placement;
     uint8_t slice;                /* 1 + MIG profile of its jobs, which ask for one GPU each; their
                                      GPUs in rows are memory slices then. 0: placement is no slice */

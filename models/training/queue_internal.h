@@ -347,6 +347,8 @@ enum hr_err extensions_init(struct training *t);
 
 /* The gang's next segment is on so many GPUs: its speed and its saves. */
 void extensions_size(const struct training *t, struct gang *g, uint32_t gpus);
+/* Where its leases are slows it down, by the plan. */
+void extensions_slow(const struct training *t, struct gang *g);
 
 /* A gang starts on its least; if it extends, it takes what it asked for as far as that is there. */
 void extensions_start(struct training *t, uint32_t g, bool extends);

@@ -86,3 +86,29 @@ Test(queue_topology, refuses_what_no_leaf_group_holds)
     cr_assert_eq(world_row(&w, 2)->refusal, REFUSAL_SIZE);
     world_close(&w);
 }
+
+/* The same gang of two nodes in one group, over both, and within a node: 100 s of work at full
+ * speed, at 4/5 and at 1/2. */
+Test(queue_topology, distance_slows_a_gang)
+{
+    struct job jobs[] = {gang(0, 2, 100), gang(0, 1, 100), gang(0, 2, 100)};
+    struct job_trace trace = {jobs, 3, 0};
+    struct queue_plan queue = world_queue(&trace, 40);
+    queue.placement = SHAPE_ANY;
+    queue.span_speed_ppm[SPAN_LEAF] = 800000;
+    queue.span_speed_ppm[SPAN_LEAVES] = 500000;
+    struct world_plan plan = hour(&queue);
+    const uint32_t split[] = {2, 2,
+                              1}; /* the third gang gets nodes of the second and third group */
+    plan.fabric = (struct fabric){split, 3};
+    plan.place = PLACE_BEST_FIT;
+    struct world w;
+    world_open(&w, &plan);
+    world_run(&w);
+    cr_assert_eq(world_row(&w, 0)->end_ns, 125 * SIM_S);
+    cr_assert_eq(world_row(&w, 1)->end_ns, 100 * SIM_S);
+    cr_assert_eq(world_row(&w, 2)->end_ns, 200 * SIM_S);
+    cr_assert_eq(world_row(&w, 2)->done_ns, 100 * SIM_S);
+    cr_assert_eq(world_total(&w, GPU_TRAINING), (16 * 125 + 8 * 100 + 16 * 200) * SIM_S);
+    world_close(&w);
+}

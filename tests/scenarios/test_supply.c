@@ -241,3 +241,17 @@ Test(supply, leaf_groups_come_from_slurm)
     diags_fini(&diags);
     scenario_free(s);
 }
+
+Test(supply, distance_slows_gangs)
+{
+    struct scenario *s = kit_load(
+        "scenario: far\nhorizon: 2h\nfleet: {nodes: 8, topology: {leaf: 4}}\n"
+        "training:\n  big: {backlog: {gangs: [16GPU]}, distance: {leaves: 0.8}}\n"
+        "designs:\n  shared:\n",
+        NULL, 0);
+    struct plan p = kit_plan(s, NULL);
+    cr_assert_eq(p.queues[0].span_speed_ppm[SPAN_NODE], 0);
+    cr_assert_eq(p.queues[0].span_speed_ppm[SPAN_LEAF], 1000000);
+    cr_assert_eq(p.queues[0].span_speed_ppm[SPAN_LEAVES], 800000);
+    scenario_free(s);
+}
