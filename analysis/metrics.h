@@ -6,7 +6,8 @@
  * table; a new figure is one row here.
  *
  * Units are those of sim/units.h ("s", "s-1", "1", "USD", "USD h-1") and "h" for GPU-hours, "min"
- * for breach minutes. GPU-hours count whole GPUs; shares of GPU time are of the measured part. */
+ * for breach minutes, "kW" and "kW h" for power and energy. GPU-hours count whole GPUs; shares of
+ * GPU time are of the measured part. */
 #ifndef HEADROOM_ANALYSIS_METRICS_H
 #define HEADROOM_ANALYSIS_METRICS_H
 

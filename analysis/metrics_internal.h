@@ -34,6 +34,9 @@ metric_fn capacity_fleet_gpus, capacity_measured_s, capacity_supplied_h, capacit
     capacity_account_frac, capacity_allocation, capacity_serving_pool, capacity_spare,
     capacity_goodput, capacity_cost, capacity_useful_cost;
 
+/* metrics_power.c */
+metric_fn power_energy, power_state_energy, power_mean, power_peak, power_speed_mean;
+
 /* metrics_cost.c */
 metric_fn cost_account, cost_owner, cost_owner_useful, cost_owner_price, cost_price, owner_frac,
     pool_gpus, pool_states_h, pool_cost, pool_price, pool_useful_cost, pool_utilization;

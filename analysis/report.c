@@ -408,6 +408,11 @@ static void print_table(const struct report *r, struct block b)
         {"Training lost, GPU-hours", "lost_gpu_h", 1, NUMBER_FITTING, ""},
         {"Cost/useful GPU-hour, $", "cost_per_useful_gpu_h", 1, 2, ""},
     };
+    static const struct figure power[] = {
+        {"Mean power, kW", "power_mean_kw", 1, 1, ""},
+        {"  highest", "power_peak_kw", 1, 1, ""},
+        {"  speed under the limit, %", "power_speed_frac", 100, 1, ""},
+    };
     static const struct figure storage[] = {
         {"Storage busy, %", "storage_busy_frac", 100, 1, ""},
         {"  slowdown of saves", "storage_save_slowdown", 1, 2, ""},
@@ -424,6 +429,8 @@ static void print_table(const struct report *r, struct block b)
     print_queues(r, b);
     if (any_column(r->s, "storage_busy_frac", 0))
         print_figures(r, b, storage, any_column(r->s, "storage_restore_slowdown", 0) ? 3 : 2, 0);
+    if (any_column(r->s, "power_peak_kw", 0))
+        print_figures(r, b, power, any_column(r->s, "power_speed_frac", 0) ? 3 : 2, 0);
     print_pools(r, b);
     if (r->s->n[AXIS_SERVICE] > 0 || any_column(r->s, "reclaims", 0)) {
         print_figures(r, b, reclaims, sizeof reclaims / sizeof reclaims[0], 0);

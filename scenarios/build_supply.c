@@ -2,6 +2,7 @@
 #include "scenarios/build.h"
 #include "scenarios/moment.h"
 #include "scenarios/pools.h"
+#include "scenarios/power.h"
 #include "scenarios/quotas.h"
 #include "scenarios/sharing.h"
 #include "traces/slurm_topology.h"
@@ -267,6 +268,7 @@ enum hr_err build_fleet(const struct build *b, struct plan *out)
         TRY(build_groups(b, &v, i, &pools[i]));
         TRY(build_fabric(b, &v, &pools[i].fabric));
         TRY(sharing_build(b->check, &v, &pools[i].sharing));
+        TRY(build_power(b->check, i, &v, &pools[i].racks));
         TRY(build_supply(b, &v, &pools[i].supply));
     }
     out->pools = pools;

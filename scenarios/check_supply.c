@@ -1,6 +1,7 @@
 /* Checks of the fleet: its nodes, pools, supply, failures and maintenance. */
 #include "models/capacity/fleet.h"
 #include "scenarios/check_topology.h"
+#include "scenarios/power.h"
 #include "scenarios/sharing.h"
 
 #include <math.h>
@@ -125,6 +126,7 @@ void check_fleet(const struct check *c)
         check_supply(c, &v);
         check_topology(c, &v);
         sharing_check(c, &v);
+        check_power(c, i, &v);
     }
 }
 

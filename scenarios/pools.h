@@ -21,6 +21,7 @@ struct pool_view {
     const struct field_list *maintenance;
     uint64_t spares;
     const struct topology_spec *topology; /* at NULL: none */
+    const struct power_spec *power;       /* likewise */
     enum place_rule placement;
     const struct sharing_spec *sharing; /* at NULL: none */
     const char *gpu;                    /* of its first group */

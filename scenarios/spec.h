@@ -112,6 +112,14 @@ struct sharing_spec {
     struct field_list layout; /* of const char *: "3g.40gb@4" */
 };
 
+/* Racks and what they may draw. */
+struct power_spec {
+    const void *at;
+    double rack_limit_w, node_idle_w, node_max_w;
+    uint64_t rack; /* nodes of one */
+    int cap;       /* enum power_cap */
+};
+
 /* What pools and the fleet have alike. */
 struct supply_spec {
     int kind;
@@ -130,6 +138,7 @@ struct pool_spec {
     double price_usd_per_h;
     struct supply_spec supply;
     struct topology_spec topology;
+    struct power_spec power;
     int placement;
     struct sharing_spec sharing;
 };
@@ -143,6 +152,7 @@ struct fleet_spec {
     struct field_list pools;  /* of struct pool_spec */
     struct supply_spec supply;
     struct topology_spec topology;
+    struct power_spec power;
     int placement;
     struct sharing_spec sharing;
 };

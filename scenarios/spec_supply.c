@@ -67,9 +67,39 @@ static const struct field_table sharing =
             "GPUs that several hold at a time. Quotas stay in GPUs; nothing is taken back by force",
             .brief = "by");
 
+/* ---- power ---- */
+
+#define POWER struct power_spec
+static const char *const power_caps[] = {"refuse", "slow"};
+static const struct field power_rows[] = {
+    SPEC_ROW(POWER, rack_limit_w, "rack_limit", FIELD_NUMBER,
+             "What a rack may draw [rack_limit_air_kw]; without it all that it asks for",
+             .unit = UNIT_POWER, .above = true),
+    SPEC_ROW(POWER, rack, "rack", FIELD_WHOLE,
+             "Nodes of one rack [nodes_per_rack_default_count: 4], by number, anew in each leaf "
+             "group; without it as many as the limit holds at `node_max`",
+             .min = 1, .max = 64),
+    SPEC_WORD(POWER, cap, "cap",
+              "Where nodes of a rack could draw more: starts that would exceed the limit wait, or "
+              "all GPUs are slower",
+              power_caps, 2, .fallback = "refuse"),
+    SPEC_ROW(POWER, node_idle_w, "node_idle", FIELD_NUMBER,
+             "A node that does nothing [node_power_idle_kw, unsourced estimate: 2kW]; without it "
+             "by its GPUs",
+             .unit = UNIT_POWER),
+    SPEC_ROW(POWER, node_max_w, "node_max", FIELD_NUMBER,
+             "A node at its rating [node_power_max_kw: 10.2kW]; without it by the catalogue",
+             .unit = UNIT_POWER, .above = true),
+};
+static const struct field_table power = SPEC_OF(
+    POWER, power_rows, "power",
+    "Racks and what they may draw; a GPU that a lease has counts as busy", .brief = "rack_limit");
+
 #define LAYOUT_ROWS(TYPE, pools_doc, ...)                                                          \
     SPEC_TABLE(TYPE, topology, "topology", "Leaf groups; without it all nodes are alike",          \
                &topology),                                                                         \
+        SPEC_TABLE(TYPE, power, "power", "Power limits of racks; without it there are none",       \
+                   &power),                                                                        \
         SPEC_WORD(TYPE, placement, "placement",                                                    \
                   "On which node with room a start goes: fewest free GPUs; lowest; most free "     \
                   "GPUs; fewest, leaf groups kept whole" pools_doc,                                \

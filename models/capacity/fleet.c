@@ -424,6 +424,11 @@ enum lease_span fleet_leases_span(const struct fleet *f, lease_id a, lease_id b)
     return between > span ? between : span;
 }
 
+double fleet_lease_speed(const struct fleet *f, lease_id l)
+{
+    return racks_speed(&f->nodes, &lease_at(f, l)->parts);
+}
+
 simtime_ns fleet_lease_since(const struct fleet *f, lease_id l)
 {
     return lease_at(f, l)->since;

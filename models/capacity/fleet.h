@@ -184,9 +184,11 @@ struct fabric {
 /* Racks of a pool and the power that each may draw: so many nodes by number, beginning anew with a
  * leaf group and with a group of nodes. */
 struct rack_plan {
+    const struct node_power *power; /* not owned; of a node of each group; NULL: not known */
     uint32_t nodes;                 /* up to 64; 0: no limit */
     double limit_w;                 /* holds a node at its rating beside the others at idle */
-    const struct node_power *power; /* not owned; of a node of each group */
+    bool slow; /* no start waits for power: GPUs of a rack are as slow as its limit makes them when
+                  all are at work (power_speed) */
 };
 
 /* How the GPUs of a pool are shared. */
@@ -218,7 +220,7 @@ struct fleet_plan {
     enum place_rule place;
     struct fabric fabric;
     struct sharing_plan sharing;
-    struct rack_plan racks; /* starts that would exceed a limit wait; no spares then */
+    struct rack_plan racks; /* with a limit there are no spares */
 };
 
 uint32_t fleet_plan_gpus(const struct fleet_plan *p);
@@ -501,6 +503,7 @@ uint32_t fleet_lease_tag(const struct fleet *f, lease_id l);
 uint32_t fleet_lease_gpus(const struct fleet *f, lease_id l);
 enum lease_span fleet_lease_span(const struct fleet *f, lease_id l);
 enum lease_span fleet_leases_span(const struct fleet *f, lease_id a, lease_id b); /* together */
+double fleet_lease_speed(const struct fleet *f, lease_id l);     /* of its slowest rack: 0..1 */
 simtime_ns fleet_lease_since(const struct fleet *f, lease_id l); /* when it was first held */
 bool fleet_lease_borrowed(const struct fleet *f, lease_id l);    /* started over its floor */
 

@@ -80,6 +80,7 @@ struct racks {
     uint32_t *first;    /* nodes [first[i], first[i + 1]) */
     uint32_t *of;       /* rack of a node */
     uint32_t *room;     /* GPUs that may yet be taken */
+    double *speed;      /* of its GPUs: 0..1 */
     uint64_t *withheld; /* by node: free GPUs that are not in the index */
     uint32_t n_withheld;
     uint32_t most_any, most_whole,
@@ -184,6 +185,9 @@ uint32_t nodes_idle(const struct nodes *ns, uint32_t node);
 
 /* For a shape that does not fit: it would if nothing were withheld. Leaf groups aside. */
 bool racks_bind(const struct nodes *ns, const struct shape *shape);
+
+/* Of the slowest rack of some parts: 0..1. */
+double racks_speed(const struct nodes *ns, const struct parts *parts);
 
 bool racks_consistent(const struct nodes *ns);
 

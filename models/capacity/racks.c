@@ -11,6 +11,8 @@
  * anybody take: where a shape does not fit what is shown, no choice would do. A rack is within one
  * leaf group and one group of nodes, so this holds for leaf groups too.
  *
+ * Where a limit slows GPUs down instead, all may be taken, and a rack has a speed.
+ *
  * Taking and giving change a rack's room and what it shows alike, so the sum stays right and a plan
  * over several nodes stays good while it is carried out; which are shown is chosen anew by
  * racks_settle, between decisions. Costs: the square of the nodes of a rack, a few. */
@@ -80,14 +82,19 @@ enum hr_err racks_init(struct nodes *ns, const struct rack_plan *plan,
     rs->is_changed = arena_array(arena, ns->n, sizeof *rs->is_changed);
     rs->changed = arena_array(arena, ns->n, sizeof *rs->changed);
     rs->withheld = arena_array(arena, ns->n, sizeof *rs->withheld);
-    if (!rs->first || !rs->of || !rs->room || !rs->is_changed || !rs->changed || !rs->withheld)
+    rs->speed = arena_array(arena, ns->n, sizeof *rs->speed);
+    if (!rs->first || !rs->of || !rs->room || !rs->is_changed || !rs->changed || !rs->withheld ||
+        !rs->speed)
         return HR_NOMEM;
     divide(ns, plan, groups, n_groups);
     for (uint32_t r = 0, g = 0, end = groups[0].nodes; r < rs->n; r++) {
         for (; rs->first[r] >= end; end += groups[g].nodes)
             g++;
         uint32_t n = rs->first[r + 1] - rs->first[r];
-        rs->room[r] = power_busy_gpus(&plan->power[g], n, plan->limit_w);
+        rs->room[r] = n * ns->size[rs->first[r]];
+        rs->speed[r] = plan->slow ? power_speed(&plan->power[g], n, plan->limit_w) : 1;
+        if (!plan->slow)
+            rs->room[r] = power_busy_gpus(&plan->power[g], n, plan->limit_w);
         assert(rs->room[r] >= ns->size[rs->first[r]]);
         rs->is_changed[r] = 1;
         rs->changed[rs->n_changed++] = r;
@@ -236,6 +243,16 @@ bool racks_bind(const struct nodes *ns, const struct shape *shape)
     if (!shape_strict(shape))
         return true;
     return whole >= gpus || (gpus % ns->largest <= rest && whole >= gpus - gpus % ns->largest);
+}
+
+double racks_speed(const struct nodes *ns, const struct parts *parts)
+{
+    double least = 1;
+    for (size_t i = 0; i < parts->n && ns->racks.n > 0; i++) {
+        double speed = ns->racks.speed[ns->racks.of[parts->items[i].node]];
+        least = speed < least ? speed : least;
+    }
+    return least;
 }
 
 bool racks_consistent(const struct nodes *ns)

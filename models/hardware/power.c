@@ -19,17 +19,18 @@ static double or_else(const struct hw_number *n, double usual)
     return n && hw_known(*n) ? n->value : usual;
 }
 
-struct node_power power_of_node(const struct gpu_type *gpu, uint32_t gpus)
+struct node_power power_of_node(const struct hardware *h, const char *name, uint32_t gpus)
 {
+    const struct gpu_type *gpu = gpu_type_find(h, name);
     double cap_w = or_else(gpu ? &gpu->power_cap_w : NULL, GPU_CAP_W);
     double idle_w = or_else(gpu ? &gpu->power_idle_w : NULL, GPU_IDLE_W);
     double part = (double)gpus / NODE_GPUS;
     struct node_power p = {.gpus = gpus};
     p.idle_w = part * (NODE_IDLE_W + NODE_GPUS * (idle_w - GPU_IDLE_W));
     p.max_w = part * NODE_MAX_W * cap_w / GPU_CAP_W;
-    for (size_t i = 0; gpu && i < NODE_TYPES; i++) {
-        const struct node_type *t = &node_types[i];
-        if (strcmp(t->gpu, gpu->name) == 0 && hw_known(t->power_max_kw) &&
+    for (size_t i = h->n_nodes; gpu && i-- > 0;) {
+        const struct node_type *t = &h->nodes[i];
+        if (strcmp(t->gpu, name) == 0 && hw_known(t->power_max_kw) &&
             t->n_gpus.value == (double)gpus)
             p.max_w = t->power_max_kw.value * 1000;
     }

@@ -32,10 +32,10 @@ struct node_power {
     uint32_t gpus;
 };
 
-/* Of a node of so many GPUs of a type, from the catalogue: the rating of a node type that has them,
- * else of a DGX H100 in proportion to the caps of the GPUs. NULL or an unknown power: as H100 SXM.
- */
-struct node_power power_of_node(const struct gpu_type *gpu, uint32_t gpus);
+/* Of a node of so many GPUs of a type, from the catalogue: the rating of the first node type that
+ * has them and a known rating, else of a DGX H100 in proportion to the caps of the GPUs. An unknown
+ * GPU or power: as H100 SXM. */
+struct node_power power_of_node(const struct hardware *h, const char *gpu, uint32_t gpus);
 
 double power_node_w(const struct node_power *p, uint32_t busy);
 

@@ -58,6 +58,15 @@ struct elastic_speed elastic_speed_of(const struct elastic_plan *p, uint32_t gpu
     return (struct elastic_speed){speed < 1 ? 1 : (uint64_t)(speed + 0.5), one};
 }
 
+struct elastic_speed elastic_slowed(struct elastic_speed s, double by)
+{
+    const uint64_t one = (uint64_t)1 << 30;
+    if (by >= 1)
+        return s;
+    uint64_t slow = (uint64_t)(by * (double)one + 0.5);
+    return (struct elastic_speed){s.num * (slow ? slow : 1), s.den * one};
+}
+
 simtime_ns elastic_wall(struct elastic_speed s, simtime_ns work)
 {
     u128 wall = ((u128)work * s.den + s.num - 1) / s.num;

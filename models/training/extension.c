@@ -48,10 +48,12 @@ void extensions_slow(const struct training *t, struct gang *g)
 {
     const uint32_t *ppm = t->plan->span_speed_ppm;
     g->speed = elastic_speed_of(&t->plan->elastic, g->row.gpus, g->held);
-    if (!ppm[SPAN_LEAF] && !ppm[SPAN_LEAVES]) /* distance does not matter: not looked at */
-        return;
-    uint32_t slow = ppm[span_of(t, g)];
-    if (slow > 0) {
+    /* where distance does not matter it is not looked at */
+    uint32_t slow = ppm[SPAN_LEAF] || ppm[SPAN_LEAVES] ? ppm[span_of(t, g)] : 0;
+    double powered = fleet_lease_speed(gang_fleet(t, g), g->lease);
+    if (powered < 1) { /* both as one fraction, which has few enough digits */
+        g->speed = elastic_slowed(g->speed, slow > 0 ? powered * slow / 1e6 : powered);
+    } else if (slow > 0) {
         g->speed.num *= slow;
         g->speed.den *= 1000000;
     }

@@ -347,7 +347,8 @@ enum hr_err extensions_init(struct training *t);
 
 /* The gang's next segment is on so many GPUs: its speed and its saves. */
 void extensions_size(const struct training *t, struct gang *g, uint32_t gpus);
-/* Where its leases are slows it down, by the plan. */
+/* Where its leases are slows it down, by the plan; so do power limits, as those of its first one.
+ */
 void extensions_slow(const struct training *t, struct gang *g);
 
 /* A gang starts on its least; if it extends, it takes what it asked for as far as that is there. */

@@ -25,7 +25,7 @@ import numpy as np
 import xarray as xr
 
 GROUPS = ["summary", "timeline", "slo/chat", "jobs", "reclaims", "ledger"]
-UNITS = {"s", "ns", "h", "min", "1", "s-1", "USD", "USD h-1"}
+UNITS = {"kW", "kW h", "s", "ns", "h", "min", "1", "s-1", "USD", "USD h-1"}
 
 
 def groups_of(path):

@@ -349,6 +349,38 @@ Test(metrics, storage)
     results_fini(&run);
 }
 
+/* Each GPU-hour of the ledger at what its state draws; the highest half hour; nothing where power
+ * is not known. */
+Test(metrics, power)
+{
+    static const struct node_power node = {2000, 10000, 8};
+    struct fleet_plan pool = fixture_shared.pools[0];
+    struct plan plan = fixture_shared;
+    struct run_results run;
+    struct digest d;
+    cr_assert(fixture_run(&plan, 0, NULL, &run) == HR_OK);
+    plan.pools = &pool;
+    for (int with = 0; with < 3; with++) {
+        pool.racks = (struct rack_plan){
+            .power = with ? &node : NULL, .nodes = 4, .limit_w = 12000, .slow = with == 2};
+        cr_assert(digest_init(&d, &plan, &run) == HR_OK);
+        double kwh = 0, all = metric_value(&metrics[metric_find("energy_kwh")], &d, 0, 0);
+        double peak = metric_value(&metrics[metric_find("power_peak_kw")], &d, 0, 0);
+        double mean = metric_value(&metrics[metric_find("power_mean_kw")], &d, 0, 0);
+        double speed = metric_value(&metrics[metric_find("power_speed_frac")], &d, 0, 0);
+        double left = with == 2 ? 0.125 : 1; /* (12 / 4 - 2) of 8 kW */
+        for (unsigned s = 0; s < GPU_STATES; s++)
+            kwh += metric_value(&metrics[metric_find("state_gpu_h")], &d, 0, s) *
+                   power_gpu_w(&node, (enum gpu_state)s, left) / 1000;
+        cr_expect(with ? fabs(all - kwh) < 1e-9 && fabs(mean - kwh / 2) < 1e-9 : isnan(all),
+                  "%g kWh, sum %g", all, kwh);
+        cr_expect(with ? peak >= mean && peak < 10 * 1.25 : isnan(peak), "%g kW", peak);
+        cr_expect(with == 2 ? fabs(speed - 0.5) < 1e-9 : isnan(speed), "%g", speed);
+        digest_fini(&d);
+    }
+    results_fini(&run);
+}
+
 /* Columns with other services and queues: the union, and NaN where one has none. */
 Test(metrics, columns_may_differ)
 {

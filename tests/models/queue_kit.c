@@ -159,7 +159,8 @@ void world_open(struct world *w, const struct world_plan *p)
                                      .n_groups = 1,
                                      .reclaim = p->reclaim,
                                      .place = p->place,
-                                     .fabric = p->fabric};
+                                     .fabric = p->fabric,
+                                     .racks = p->racks};
     w->engine = engine_new();
     w->ledger = ledger_new(4, (uint64_t)p->nodes * p->gpus_per_node, p->start_ns, p->end_ns,
                            p->window_ns ? p->window_ns : p->end_ns - p->start_ns);

@@ -25,6 +25,7 @@ struct world_plan {
     bool unchecked; /* no check before each event */
     enum place_rule place;
     struct fabric fabric;
+    struct rack_plan racks;
     struct storage_plan storage;
 };
 

@@ -6,7 +6,7 @@
 
 static struct node_power h100(void)
 {
-    return power_of_node(gpu_type_find(&hardware_builtin, "h100-sxm"), 8);
+    return power_of_node(&hardware_builtin, "h100-sxm", 8);
 }
 
 /* Amit33-design/Network-Automation#160: racks for 64 nodes of 6.5 kW. */
@@ -81,15 +81,15 @@ Test(power, gpus_draw_by_state)
 /* Other nodes: rated ones by their row, the rest in proportion to the caps of their GPUs. */
 Test(power, nodes_of_the_catalogue)
 {
-    struct node_power b200 = power_of_node(gpu_type_find(&hardware_builtin, "b200"), 8);
+    struct node_power b200 = power_of_node(&hardware_builtin, "b200", 8);
     cr_expect_float_eq(b200.max_w, 14300, 1e-9);
-    struct node_power tray = power_of_node(gpu_type_find(&hardware_builtin, "gb200"), 4);
+    struct node_power tray = power_of_node(&hardware_builtin, "gb200", 4);
     cr_expect_float_eq(tray.max_w, 6670, 1e-9);
-    struct node_power pcie = power_of_node(gpu_type_find(&hardware_builtin, "h100-pcie"), 8);
+    struct node_power pcie = power_of_node(&hardware_builtin, "h100-pcie", 8);
     cr_expect_float_eq(pcie.max_w, 5100, 1e-9);
-    struct node_power half = power_of_node(gpu_type_find(&hardware_builtin, "h100-sxm"), 4);
+    struct node_power half = power_of_node(&hardware_builtin, "h100-sxm", 4);
     cr_expect_float_eq(half.max_w, 5100, 1e-9);
     cr_expect_float_eq(half.idle_w, 1000, 1e-9);
-    struct node_power unknown = power_of_node(NULL, 8);
+    struct node_power unknown = power_of_node(&hardware_builtin, "none", 8);
     cr_expect_float_eq(unknown.max_w, 10200, 1e-9);
 }

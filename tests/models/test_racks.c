@@ -27,7 +27,7 @@ static void site_init(struct site *s, enum place_rule rule, const uint32_t *leav
         n += leaves[l];
     const struct node_group group = {.nodes = n, .gpus_per_node = SIZE};
     const struct fabric fabric = {leaves, n_leaves};
-    const struct rack_plan racks = {rack_nodes, limit_w, power};
+    const struct rack_plan racks = {.power = power, .nodes = rack_nodes, .limit_w = limit_w};
     arena_init(&s->arena);
     cr_assert_eq(nodes_init(&s->nodes, &group, 1, 1, &s->arena), HR_OK);
     cr_assert_eq(nodes_arrange(&s->nodes, rule, &fabric, &s->arena), HR_OK);
@@ -275,7 +275,7 @@ Test(racks, groups_have_racks_of_their_own)
     static const struct node_group groups[] = {{.nodes = 3, .gpus_per_node = 4},
                                                {.nodes = 2, .gpus_per_node = 8}};
     static const struct node_power own[] = {{400, 800, 4}, {400, 2000, 8}};
-    const struct rack_plan plan = {2, 2400, own};
+    const struct rack_plan plan = {.power = own, .nodes = 2, .limit_w = 2400};
     struct arena arena;
     struct nodes ns;
     arena_init(&arena);

@@ -290,3 +290,66 @@ Test(ready_figures, spot_costs_by_how_often_gangs_save)
     }
     scenario_free(s);
 }
+
+/* Nothing is drawn: gangs of 6 h, one after another, on as many nodes as have power. All end at
+ * once: which of them the measured part counts is a matter of one gang a node. */
+Test(ready_figures, a_rack_limit_refuses_or_slows)
+{
+    static const struct {
+        const char *design;
+        double gangs, gpus, speed; /* at work at a time */
+    } want[] = {{"three-a-rack", 48, 384, 1}, {"refuse", 48, 384, 1},
+                {"refuse-mixed", 48, 496, 1}, {"slow", 64, 512, 0.99180},
+                {"air-two", 32, 256, 1},      {"air-slow", 64, 512, 0.87532}};
+    struct scenario *s = load(FOLDER "rack-power.yaml");
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        struct plan p = kit_plan(s, want[i].design);
+        struct run_results r;
+        run(&p, 0, &r);
+        double hours = (double)(r.end_ns - r.start_ns) / 3600e9;
+        double done = (double)r.queues[0].totals.backlog_done;
+        double theory = want[i].gangs * want[i].speed * hours / 6;
+        cr_expect_float_eq(gpu_hours(&r, GPU_TRAINING) / hours, want[i].gpus, 0.1, "%s: %.3f",
+                           want[i].design, gpu_hours(&r, GPU_TRAINING) / hours);
+        cr_expect_float_eq(done, theory, 1.1 * want[i].gangs, "%s: %.0f gangs, theory %.0f",
+                           want[i].design, done, theory);
+        results_fini(&r);
+    }
+    scenario_free(s);
+}
+
+/* Seconds that jobs waited for a reason. */
+static double blocked_s(const struct run_results *r, enum block_reason reason)
+{
+    double sum = 0;
+    for (size_t j = 0; j < r->n_jobs; j++)
+        sum += (double)r->jobs[j].blocked_ns[reason] / 1e9;
+    return sum;
+}
+
+/* Only gangs that insist on a leaf group wait for one, and placement that keeps groups whole lets
+ * them wait less. */
+Test(ready_figures, gangs_that_insist_on_a_leaf_group_wait_for_it)
+{
+    static const char *const designs[] = {"any", "whole-nodes", "one-leaf", "one-leaf-topology"};
+    double wait_s[4] = {0}, topology_s[4] = {0}, shape_s[4] = {0};
+    struct scenario *s = load(FOLDER "rail-unit.yaml");
+    for (int i = 0; i < 4; i++) {
+        struct plan p = kit_plan(s, designs[i]);
+        for (uint32_t n = 0; n < 3; n++) {
+            struct run_results r;
+            run(&p, n, &r);
+            for (size_t j = 0; j < r.n_jobs; j++)
+                wait_s[i] += (double)r.jobs[j].waiting_ns / 1e9;
+            topology_s[i] += blocked_s(&r, BLOCK_TOPOLOGY);
+            shape_s[i] += blocked_s(&r, BLOCK_SHAPE);
+            results_fini(&r);
+        }
+    }
+    cr_expect_eq(topology_s[0] + topology_s[1] + shape_s[0], 0);
+    cr_expect(topology_s[2] > topology_s[3] && topology_s[3] > 0, "%.0f s, %.0f s", topology_s[2],
+              topology_s[3]);
+    cr_expect(wait_s[0] <= wait_s[1] && wait_s[1] < wait_s[3] && wait_s[3] < wait_s[2],
+              "%.0f, %.0f, %.0f, %.0f s", wait_s[0], wait_s[1], wait_s[2], wait_s[3]);
+    scenario_free(s);
+}

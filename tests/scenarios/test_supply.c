@@ -255,3 +255,61 @@ Test(supply, distance_slows_gangs)
     cr_assert_eq(p.queues[0].span_speed_ppm[SPAN_LEAVES], 800000);
     scenario_free(s);
 }
+
+/* ---- power ---- */
+
+static const char capped[] =
+    "scenario: capped\n"
+    "horizon: 2h\n"
+    "fleet: {nodes: 64, power: {POWER}}\n"
+    "training:\n"
+    "  big: {backlog: {gangs: [8GPU]}}\n"
+    "designs: {shared: {}}\n";
+
+static struct rack_plan racks_of(const char *power)
+{
+    char *text = kit_replace(capped, "POWER", power);
+    struct scenario *s = kit_load(text, NULL, 0);
+    struct plan p = kit_plan(s, NULL);
+    struct rack_plan racks = p.pools[0].racks;
+    cr_expect_eq(racks.power[0].gpus, 8);
+    cr_expect_float_eq(racks.power[0].max_w, 10200, 1e-9);
+    racks.power = NULL;
+    scenario_free(s);
+    free(text);
+    return racks;
+}
+
+/* A rack has so many nodes as it is said, or as its limit holds; without a limit there are none. */
+Test(supply, racks_follow_from_their_limit)
+{
+    struct rack_plan derived = racks_of("rack_limit: 40kW");
+    cr_expect(derived.nodes == 3 && derived.limit_w == 40000 && !derived.slow);
+    cr_expect_eq(racks_of("rack_limit: 30kW").nodes, 2);
+    struct rack_plan four = racks_of("rack_limit: 40kW, rack: 4, cap: slow");
+    cr_expect(four.nodes == 4 && four.slow);
+    cr_expect_eq(racks_of("node_idle: 1.5kW").nodes, 0);
+}
+
+Test(supply, limits_that_hold_no_node_are_said)
+{
+    static const struct {
+        const char *power, *said;
+    } wrong[] = {
+        {"rack_limit: 9kW", "one node alone draws up to 10.2 kW"},
+        {"rack_limit: 20kW, rack: 8", "8 nodes that do nothing leave no power"},
+        {"rack_limit: 20kW, rack: 10, cap: slow", "10 nodes draw 20 kW when they do nothing"},
+        {"rack: 4", "rack and cap need a rack_limit"},
+        {"rack_limit: 40kW, node_idle: 11kW", "a node draws 11000 W when it does nothing"},
+        {"rack_limit: 40", "needs a unit"},
+        {"rack_limit: 40kW}, sharing: {by: time-slicing, clients: 4", "those of fleet are shared"},
+        {"rack_limit: 40kW}, spares: 2, topology: {leaf: 32", "a spare would take power"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char *text = kit_replace(capped, "POWER", wrong[i].power);
+        char *said = kit_refused(text, NULL, 0);
+        cr_expect(strstr(said, wrong[i].said), "%s: %s", wrong[i].power, said);
+        free(said);
+        free(text);
+    }
+}
