@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_TABLES = 64, LINE_BYTES = 512, TEXT_COLUMNS = 80, TEXT_INDENT = 22 };
+enum { MAX_TABLES = 96, LINE_BYTES = 512, TEXT_COLUMNS = 80, TEXT_INDENT = 22 };
 
 struct tables {
     const struct field_table *items[MAX_TABLES];
