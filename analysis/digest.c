@@ -189,6 +189,7 @@ static enum hr_err scan_job(struct digest *d, const struct job_row *job)
     for (int k = 0; k < BLOCKS; k++) {
         q->blocked_ns[k] += job->blocked_ns[k];
         q->blocked_gpu_ns[k] += (u128)job->blocked_ns[k] * job->gpus * scale;
+        t->blocked_ns[k] += job->blocked_ns[k];
     }
     t->submitted++;
     t->done += job->outcome == OUTCOME_DONE;

@@ -46,6 +46,7 @@ struct digest_queue {
 struct digest_tenant {
     struct durations wait, completion; /* as of a queue */
     uint64_t submitted, started, done, waiting;
+    u128 blocked_ns[BLOCKS];
     uint64_t preemptions; /* of the jobs submitted in the measured part and of backlog gangs */
 };
 

@@ -397,6 +397,8 @@ const struct metric metrics[] = {
         "wait of recorded jobs, median", "first start - submit"),
     ROW("tenant_wait_p90_s", "s", TENANT, NONE, LOWER, tenant_wait_quantile, 90,
         "wait of recorded jobs, 90th percentile", "first start - submit"),
+    ROW("tenant_blocked_h", "h", TENANT, REASON, LOWER, tenant_blocked, 0,
+        "hours that recorded jobs waited, by what stood in the way", "all their waits"),
     ROW("tenant_completion_mean_s", "s", TENANT, NONE, LOWER, tenant_completion_mean, 0,
         "mean completion time of recorded jobs done", "end - submit"),
     ROW("tenant_completion_p90_s", "s", TENANT, NONE, LOWER, tenant_completion_quantile, 90,

@@ -156,7 +156,7 @@ enum tenant_count {
 };
 
 metric_fn tenant_count, tenant_wait_mean, tenant_wait_quantile, tenant_completion_mean,
-    tenant_completion_quantile, tenant_goodput;
+    tenant_completion_quantile, tenant_goodput, tenant_blocked;
 
 /* metrics_reclaim.c */
 metric_fn reclaim_count, reclaim_ready, reclaim_mean, reclaim_quantile, reclaim_stage_mean,

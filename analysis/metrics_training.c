@@ -105,6 +105,11 @@ double tenant_count(const struct digest *d, struct metric_at at)
     return (double)counts[at.arg];
 }
 
+double tenant_blocked(const struct digest *d, struct metric_at at)
+{
+    return capacity_time_hours(d->tenants[at.entity].blocked_ns[at.part]);
+}
+
 double tenant_wait_mean(const struct digest *d, struct metric_at at)
 {
     return durations_mean_s(&d->tenants[at.entity].wait);

@@ -256,55 +256,101 @@ static void print_seen(const struct report *r, struct block b, const struct figu
             print_figures(r, b, &figures[i], 1, entity);
 }
 
-static double blocked_h(const struct summary *s, uint32_t column, uint32_t queue, uint32_t reason)
+/* What stood in the way of the jobs of a queue or of a tenant. */
+struct blocked {
+    const char *metric;
+    uint32_t reason;
+};
+
+static double blocked_h(const struct summary *s, const char *metric, uint32_t column,
+                        uint32_t entity, uint32_t reason)
 {
-    double h = summary_mean(s, "queue_blocked_h", column, queue, reason);
+    double h = summary_mean(s, metric, column, entity, reason);
     return isnan(h) ? 0 : h;
 }
 
-static double all_blocked_h(const struct summary *s, uint32_t column, uint32_t queue)
+static double all_blocked_h(const struct summary *s, const char *metric, uint32_t column,
+                            uint32_t entity)
 {
     double sum = 0;
     for (uint32_t k = 0; k < BLOCKS; k++)
-        sum += blocked_h(s, column, queue, k);
+        sum += blocked_h(s, metric, column, entity, k);
     return sum;
 }
 
 static void blocked_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
                          const void *arg)
 {
-    double all = all_blocked_h(s, column, entity);
-    const uint32_t *reason = arg;
-    number_show(out, all > 0 ? 100 * blocked_h(s, column, entity, *reason) / all : NAN, 1);
+    const struct blocked *b = arg;
+    double all = all_blocked_h(s, b->metric, column, entity);
+    double h = blocked_h(s, b->metric, column, entity, b->reason);
+    number_show(out, all > 0 ? 100 * h / all : NAN, 1);
 }
 
 static void all_blocked_cell(char *out, const struct summary *s, uint32_t column, uint32_t entity,
                              const void *arg)
 {
-    (void)arg;
-    number_show(out, all_blocked_h(s, column, entity), NUMBER_FITTING);
+    const struct blocked *b = arg;
+    number_show(out, all_blocked_h(s, b->metric, column, entity), NUMBER_FITTING);
 }
 
 /* Reasons that took a share worth a digit in some design. */
-static void print_blocked(const struct report *r, struct block b, uint32_t queue)
+static void print_blocked(const struct report *r, struct block b, const char *metric,
+                          uint32_t entity)
 {
     double most[BLOCKS + 1] = {0};
     for (uint32_t c = 0; c < r->s->n_columns; c++) {
-        double all = all_blocked_h(r->s, c, queue);
+        double all = all_blocked_h(r->s, metric, c, entity);
         most[BLOCKS] = fmax(most[BLOCKS], all);
         for (uint32_t k = 0; k < BLOCKS && all > 0; k++)
-            most[k] = fmax(most[k], blocked_h(r->s, c, queue, k) / all);
+            most[k] = fmax(most[k], blocked_h(r->s, metric, c, entity, k) / all);
     }
     if (!(most[BLOCKS] > 0))
         return;
-    print_row(r, b, "  waited, job-hours", all_blocked_cell, queue, NULL);
+    struct blocked what = {metric, 0};
+    print_row(r, b, "  waited, job-hours", all_blocked_cell, entity, &what);
     fprintf(r->out, "  Why jobs wait, %% of that\n");
     for (uint32_t k = 0; k < BLOCKS; k++) {
         char label[LABEL_WIDTH + 1];
         snprintf(label, sizeof label, "    %s", block_names[k]);
+        what.reason = k;
         if (most[k] >= 0.0005)
-            print_row(r, b, label, blocked_cell, queue, &k);
+            print_row(r, b, label, blocked_cell, entity, &what);
     }
+}
+
+/* Hours that jobs of a tenant waited, in the design where they waited most. */
+static double tenant_waited_h(const struct report *r, uint32_t tenant)
+{
+    double most = 0;
+    for (uint32_t c = 0; c < r->s->n_columns; c++)
+        most = fmax(most, all_blocked_h(r->s, "tenant_blocked_h", c, tenant));
+    return most;
+}
+
+/* The tenants that waited most; the others are for headroom why. */
+static void print_tenants(const struct report *r, struct block b)
+{
+    enum { MOST = 4 };
+    uint32_t n = r->s->n[AXIS_TENANT], shown[MOST], n_shown = 0, waited = 0;
+    for (uint32_t k = 0; k < n && n > 1; k++) {
+        double h = tenant_waited_h(r, k);
+        uint32_t at = n_shown;
+        waited += h > 0;
+        while (at > 0 && tenant_waited_h(r, shown[at - 1]) < h)
+            at--;
+        if (!(h > 0) || at == MOST)
+            continue;
+        n_shown += n_shown < MOST;
+        memmove(&shown[at + 1], &shown[at], (n_shown - at - 1) * sizeof *shown);
+        shown[at] = k;
+    }
+    for (uint32_t i = 0; i < n_shown; i++) {
+        fprintf(r->out, "Tenant %s\n", r->s->names[AXIS_TENANT][shown[i]]);
+        print_blocked(r, b, "tenant_blocked_h", shown[i]);
+    }
+    if (waited > n_shown)
+        fprintf(r->out, "%u more tenants waited less\n", waited - n_shown);
 }
 
 /* Queues with recorded jobs; the gangs of a backlog wait for nothing but room. */
@@ -330,8 +376,9 @@ static void print_queues(const struct report *r, struct block b)
             print_figures(r, b, &refused, 1, k);
         print_figures(r, b, waits, sizeof waits / sizeof waits[0], k);
         print_seen(r, b, rare, sizeof rare / sizeof rare[0], k);
-        print_blocked(r, b, k);
+        print_blocked(r, b, "queue_blocked_h", k);
     }
+    print_tenants(r, b);
 }
 
 /* What happened to the nodes of each pool; nothing where nothing did. */
@@ -400,6 +447,7 @@ static void print_table(const struct report *r, struct block b)
         {"  p99", "reclaim_p99_s", 1, 0, " s"},
     };
     static const struct figure churn[] = {
+        {"  evictions per reclaim", "evictions_per_reclaim", 1, 2, ""},
         {"  moved to other nodes", "reclaim_moves", 1, NUMBER_FITTING, ""},
         {"  spared: just evicted", "reclaim_spared", 1, NUMBER_FITTING, ""},
     };

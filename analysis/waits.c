@@ -95,7 +95,10 @@ static void add_facts(struct text *t, const struct waits *w, const struct waits_
         text_add(t, " in %s", w->summary.columns[j->design].label);
     text_add(t, ": %u GPU%s for ", j->gpus, j->gpus == 1 ? "" : "s");
     add_time(t, "", j->work_s, " of work");
-    text_add(t, ", queue %s.", queue_of(w, j));
+    text_add(t, ", queue %s", queue_of(w, j));
+    if (j->tenant >= 0)
+        text_add(t, ", tenant %s", w->summary.names[AXIS_OWNER][j->tenant + 1]);
+    text_add(t, ".");
     add_time(t, " Submitted ", j->submit_s, " after the start of the run");
     if (isnan(j->start_s))
         text_add(t, j->outcome == OUTCOME_REFUSED ? ", refused: it can never start"
@@ -273,30 +276,78 @@ static int by_wait(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print_queue(FILE *out, const struct waits *w, uint32_t design, uint32_t queue)
+/* Jobs of a design and queue, and of one tenant of it or of all. */
+struct waited {
+    size_t jobs, waiting;
+    double s, blocked_s[WAITS_REASONS_MAX];
+};
+
+enum { ALL_TENANTS = -1 };
+
+static struct waited sum_waits(const struct waits *w, uint32_t design, uint32_t queue,
+                               int64_t tenant)
 {
-    double waited = 0, blocked[WAITS_REASONS_MAX] = {0};
-    size_t jobs = 0, waiting = 0;
+    struct waited sum = {0};
     for (size_t i = 0; i < w->n; i++) {
         const struct waits_job *j = &w->jobs[i];
-        if (j->design != design || j->queue != queue || j->backlog)
+        if (j->design != design || j->queue != queue || j->backlog ||
+            (tenant != ALL_TENANTS && j->tenant != tenant))
             continue;
-        jobs++;
-        waiting += j->waiting_s > 0;
-        waited += j->waiting_s;
+        sum.jobs++;
+        sum.waiting += j->waiting_s > 0;
+        sum.s += j->waiting_s;
         for (size_t k = 0; k < w->n_reasons; k++)
-            blocked[k] += j->blocked_s[k];
+            sum.blocked_s[k] += j->blocked_s[k];
     }
+    return sum;
+}
+
+static void print_tenant(FILE *out, const struct waits *w, const char *name,
+                         const struct waited *sum)
+{
     char time[NUMBER_SIZE + 8];
-    time_show(time, waited);
-    fprintf(out, "  %-20.20s %zu of %zu jobs waited, %s in all\n",
-            w->summary.names[AXIS_QUEUE][queue], waiting, jobs, time);
+    time_show(time, sum->s);
+    fprintf(out, "    %-14.14s%10s", name, time);
     for (size_t k = 0; k < w->n_reasons; k++)
-        if (blocked[k] > 0) {
-            time_show(time, blocked[k]);
+        fprintf(out, " %*.0f%%", (int)fmin(10, (double)strlen(w->reasons[k])) - 1,
+                sum->s > 0 ? 100 * sum->blocked_s[k] / sum->s : 0);
+    fputc('\n', out);
+}
+
+/* Where jobs of several tenants waited: a line for each of them. */
+static void print_tenants(FILE *out, const struct waits *w, uint32_t design, uint32_t queue)
+{
+    size_t n = 0;
+    uint32_t owners = w->summary.n[AXIS_OWNER];
+    for (uint32_t k = 0; k + 1 < owners && n < 2; k++)
+        n += sum_waits(w, design, queue, k).jobs > 0;
+    if (n < 2)
+        return;
+    fprintf(out, "    %-14s%10s", "tenant", "waited");
+    for (size_t k = 0; k < w->n_reasons; k++)
+        fprintf(out, " %.10s", w->reasons[k]);
+    fputc('\n', out);
+    for (uint32_t k = 0; k + 1 < owners; k++) {
+        struct waited sum = sum_waits(w, design, queue, k);
+        if (sum.jobs > 0)
+            print_tenant(out, w, w->summary.names[AXIS_OWNER][k + 1], &sum);
+    }
+}
+
+static void print_queue(FILE *out, const struct waits *w, uint32_t design, uint32_t queue)
+{
+    struct waited sum = sum_waits(w, design, queue, ALL_TENANTS);
+    char time[NUMBER_SIZE + 8];
+    time_show(time, sum.s);
+    fprintf(out, "  %-20.20s %zu of %zu jobs waited, %s in all\n",
+            w->summary.names[AXIS_QUEUE][queue], sum.waiting, sum.jobs, time);
+    for (size_t k = 0; k < w->n_reasons; k++)
+        if (sum.blocked_s[k] > 0) {
+            time_show(time, sum.blocked_s[k]);
             fprintf(out, "    %-11s %10s %4.0f%%  %s\n", w->reasons[k], time,
-                    100 * blocked[k] / waited, meaning(w->reasons[k]));
+                    100 * sum.blocked_s[k] / sum.s, meaning(w->reasons[k]));
         }
+    print_tenants(out, w, design, queue);
 }
 
 static enum hr_err print_longest(FILE *out, const struct waits *w, uint32_t design)

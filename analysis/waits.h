@@ -17,6 +17,7 @@ struct waits_job {
     const char *id;
     uint32_t design, gpus, preemptions;
     int64_t queue;   /* among the names of the summary; outside of them: unknown */
+    int64_t tenant;  /* among the owners behind nobody; < 0: the file names no tenants */
     int64_t outcome; /* enum job_outcome */
     bool backlog;
     double submit_s, start_s, end_s; /* NaN: not reached */

@@ -156,6 +156,17 @@ static enum hr_err read_fields(struct file *f, double *column)
     return HR_OK;
 }
 
+/* Told only where some queue has tenants. */
+static void read_tenants(struct file *f, double *column)
+{
+    struct waits *w = f->w;
+    bool told = w->summary.n[AXIS_TENANT] > 0 && read_doubles(f, "tenant", w->n, column);
+    for (size_t i = 0; i < w->n; i++) {
+        bool known = told && whole(column[i]) && column[i] + 1 < w->summary.n[AXIS_OWNER];
+        w->jobs[i].tenant = known ? (int64_t)column[i] : -1;
+    }
+}
+
 /* Names of the variables blocked_<reason>_s, in the order of the file. */
 static herr_t note_reason(hid_t group, const char *name, const H5L_info_t *info, void *data)
 {
@@ -202,6 +213,8 @@ static enum hr_err read_jobs(struct file *f)
         err = read_fields(f, column);
     if (err == HR_OK && w->n)
         err = read_reasons(f, column);
+    if (err == HR_OK && w->n)
+        read_tenants(f, column);
     free(column);
     return err;
 }

@@ -5,6 +5,7 @@
 
 struct why_options {
     const char *job, *design;
+    uint32_t replication;
     bool help;
 };
 
@@ -13,6 +14,8 @@ static const struct option table[] = {
      "this job; else all: waits by queue, the longest"},
     {"--design", NULL, OPTION_TEXT, offsetof(struct why_options, design), 0, 0, "NAME",
      "in this design only"},
+    {"--replication", NULL, OPTION_COUNT, offsetof(struct why_options, replication), 0, 100000, "N",
+     "of this replication; a file holds the jobs of replication 0"},
     {"--help", "-h", OPTION_FLAG, offsetof(struct why_options, help), 0, 0, NULL, "this list"},
 };
 
@@ -33,6 +36,10 @@ int command_why(int argc, char **argv)
     }
     if (operands.n != 1)
         return command_usage("why takes one result file");
+    if (o.replication > 0)
+        return command_usage(
+            "a result file holds the jobs of replication 0 only: run the scenario "
+            "with another seed to see others");
     struct diags diags;
     struct waits waits;
     diags_init(&diags);

@@ -148,5 +148,31 @@ Test(waits, all_waits_by_queue, .init = setup, .fini = teardown)
     has(text, "3 of 3 jobs waited"); /* 600 + 1300 + 3600 s; the backlog gang does not count */
     has(text, "91.7 min in all");
     cr_expect(strstr(text, "  d ") < strstr(text, "  c "));
+    cr_expect_null(strstr(text, "    tenant"), "there is one");
+    free(text);
+}
+
+/* Jobs c and the others as of two tenants, under the names of the two owners. */
+Test(waits, a_queue_of_several_tenants_has_a_line_for_each, .init = setup, .fini = teardown)
+{
+    char *text = NULL, line[128];
+    size_t n = 0;
+    cr_assert(eq(u32, w.summary.n[AXIS_OWNER], 3));
+    for (size_t i = 0; i < w.n; i++)
+        w.jobs[i].tenant = strcmp(w.jobs[i].id, "c") == 0;
+    FILE *f = open_memstream(&text, &n);
+    cr_expect(waits_print_all(f, &w, "shared", &diags) == HR_OK);
+    fclose(f);
+    has(text,
+        "    tenant            waited count shape quota topology power supply preemption order\n");
+    snprintf(line, sizeof line,
+             "    %-14s%10s   77%%    0%%    0%%       0%%    0%%     0%%         0%%   23%%\n",
+             w.summary.names[AXIS_OWNER][2], "21.7 min");
+    has(text, line);
+    snprintf(line, sizeof line, "    %-14s%10s", w.summary.names[AXIS_OWNER][1], "70.0 min");
+    has(text, line);
+    free(text);
+    text = of_job("c", "shared", HR_OK);
+    has(text, "queue train, tenant ");
     free(text);
 }
