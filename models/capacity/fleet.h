@@ -301,8 +301,6 @@ struct fleet_churn {
                            before for a start of at least the same priority, or for its guard */
 };
 
-#define FLEET_KEEP UINT64_MAX
-
 struct claimant_ops {
     void *self;
     /* One scheduling pass: acquire or reclaim what waits. NULL: another claimant's does it. */
@@ -312,8 +310,10 @@ struct claimant_ops {
     /* The fleet takes the lease back: stop using it and call fleet_stop_at(l, t, checkpoint_ns)
      * with now <= t <= now + grace, before returning. */
     void (*evict)(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns);
-    /* GPU-nanoseconds of work that evicting it now would lose (victim choice); FLEET_KEEP: it is
-     * not preemptible and never chosen. */
+    /* It is not preemptible now and never chosen as a victim. NULL: all are. */
+    bool (*keeps)(void *self, lease_id l, simtime_ns now);
+    /* GPU-nanoseconds of work that evicting it now would lose: asked by the victim rules that go by
+     * it. */
     uint64_t (*loss)(void *self, lease_id l, simtime_ns now);
     /* Smallest per-node share of any request that waits and that quota would admit; 0: none waits.
      * With MIG: the profiles that wait, a bit each. */

@@ -450,6 +450,8 @@ typedef int (*candidate_order)(const void *a, const void *b);
 extern const candidate_order rule_order[VICTIM_RULES];
 /* The rule goes by claimant: its order is within one. */
 bool rule_by_claimant(enum victim_rule rule);
+/* The rule goes by the work lost. */
+bool rule_by_loss(enum victim_rule rule);
 /* clean: free GPUs that the start would use, less its own. */
 struct cost rule_cost(const struct fleet *f, const struct pick *set, uint32_t n, int64_t clean);
 int rule_compare(enum victim_rule rule, const struct cost *a, const struct cost *b);

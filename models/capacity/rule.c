@@ -104,6 +104,11 @@ bool rule_by_claimant(enum victim_rule rule)
     return rule == VICTIM_PROPORTIONAL || rule == VICTIM_FAIR_SHARE;
 }
 
+bool rule_by_loss(enum victim_rule rule)
+{
+    return rule == VICTIM_LEAST_WORK_LOST || rule == VICTIM_LEAST_OVER_RECLAIM;
+}
+
 /* ---- costs ---- */
 
 struct cost rule_cost(const struct fleet *f, const struct pick *set, uint32_t n, int64_t clean)

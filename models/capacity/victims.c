@@ -142,13 +142,14 @@ bool victims_candidate(struct fleet *f, uint32_t slot, const struct taking *t, u
     };
     if (c.gain == 0)
         return false;
-    c.loss = ops->loss ? ops->loss(ops->self, l->id, fleet_now(f)) : 0;
-    if (c.loss == FLEET_KEEP)
+    if (ops->keeps && ops->keeps(ops->self, l->id, fleet_now(f)))
         return false;
     if (guarded(f, l, t->priority) || spared(f, l, t->priority)) {
         f->churn.spared++;
         return false;
     }
+    if (rule_by_loss(f->plan.victims) && ops->loss)
+        c.loss = ops->loss(ops->self, l->id, fleet_now(f));
     f->victims.candidates[to] = c;
     return true;
 }

@@ -200,7 +200,7 @@ uint64_t extensions_loss(const struct training *t, uint32_t g, lease_id l)
         return 0;
     u128 left = gang->leased - fleet_lease_gpus(gang_fleet(t, gang), l);
     u128 loss = left * t->plan->elastic.resize_ns;
-    return loss < FLEET_KEEP ? (uint64_t)loss : FLEET_KEEP - 1;
+    return loss < UINT64_MAX ? (uint64_t)loss : UINT64_MAX;
 }
 
 void extensions_fail(struct training *t, struct gang *gang, lease_id l)

@@ -455,13 +455,17 @@ static bool exempt(struct training *t, const struct gang *g, simtime_ns now)
     return true;
 }
 
-uint64_t gang_loss(struct training *t, uint32_t g, simtime_ns now)
+bool gang_keeps(struct training *t, uint32_t g, simtime_ns now)
+{
+    const struct gang *gang = &t->gangs.items[g];
+    return !gang->preemptible || exempt(t, gang, now);
+}
+
+uint64_t gang_loss(const struct training *t, uint32_t g, simtime_ns now)
 {
     const struct gang *gang = &t->gangs.items[g];
     const struct fleet *f = gang_fleet(t, gang);
     simtime_ns save;
-    if (!gang->preemptible || exempt(t, gang, now))
-        return FLEET_KEEP;
     if (gang->state == GANG_BROKEN || keeps_work(t, gang, grace_of(t, fleet_grace_ns(f)), &save))
         return 0;
     struct progress p = segment_progress(gang, now);
@@ -472,7 +476,7 @@ uint64_t gang_loss(struct training *t, uint32_t g, simtime_ns now)
         lost += t->plan->elastic.resize_ns;
     u128 loss = lost * gang->held +
                 ((u128)gang->unsaved.worked_ns + gang->unsaved.saving_ns) * gang->unsaved.held;
-    return loss < FLEET_KEEP ? (uint64_t)loss : FLEET_KEEP - 1;
+    return loss < UINT64_MAX ? (uint64_t)loss : UINT64_MAX;
 }
 
 /* Work of earlier segments is booked as it was done; what this one has done is lost with it. */

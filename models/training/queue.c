@@ -45,6 +45,14 @@ static void evict(void *self, lease_id l, simtime_ns now, simtime_ns grace_ns)
         gang_evict(s->training, tag, now, grace_ns);
 }
 
+/* An extension can be given back at any time. */
+static bool keeps(void *self, lease_id l, simtime_ns now)
+{
+    const struct seat *s = self;
+    uint32_t tag = fleet_lease_tag(fleet_of(s), l);
+    return !(tag & EXTENSION_TAG) && gang_keeps(s->training, tag, now);
+}
+
 static uint64_t loss(void *self, lease_id l, simtime_ns now)
 {
     const struct seat *s = self;
@@ -124,6 +132,7 @@ static enum hr_err join_pools(struct training *t, uint32_t number)
             .schedule = number == 0 ? pass_run : NULL,
             .granted = granted,
             .evict = evict,
+            .keeps = keeps,
             .loss = loss,
             .waiting_share = waiting_share,
             .released = released,

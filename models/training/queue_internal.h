@@ -413,7 +413,8 @@ void gang_withdrawn(struct training *t, uint32_t g, simtime_ns now); /* assembli
  */
 simtime_ns gang_next_stop(const struct training *t, uint32_t g, bool save, simtime_ns now);
 void gang_released(struct training *t, uint32_t g, simtime_ns now);
-uint64_t gang_loss(struct training *t, uint32_t g, simtime_ns now);
+bool gang_keeps(struct training *t, uint32_t g, simtime_ns now);
+uint64_t gang_loss(const struct training *t, uint32_t g, simtime_ns now);
 
 /* At the end of the run: books what a running gang has done and reports any gang's row. */
 void gang_settle(struct training *t, uint32_t g, simtime_ns now);

@@ -173,8 +173,17 @@ static void withdrawn(void *self, lease_id l, simtime_ns now)
 struct toy *rig_add(struct rig *r, const struct quota *q)
 {
     struct toy *t = calloc(1, sizeof *t);
-    const struct claimant_ops ops = {t,        schedule, granted,   evict, loss, waiting_share,
-                                     released, failed,   withdrawn, NULL};
+    const struct claimant_ops ops = {
+        .self = t,
+        .schedule = schedule,
+        .granted = granted,
+        .evict = evict,
+        .loss = loss,
+        .waiting_share = waiting_share,
+        .released = released,
+        .failed = failed,
+        .withdrawn = withdrawn,
+    };
     char name[] = "toy-0";
     cr_assert(t && r->n_toys < TOY_MAX);
     name[4] = (char)('0' + r->n_toys);
