@@ -357,6 +357,8 @@ uint64_t fleet_headroom(const struct fleet *f, uint32_t claimant)
 
 uint32_t fleet_lent(const struct fleet *f, uint32_t claimant)
 {
+    if (f->kept[QUOTA_TIED] == 0 && f->kept[QUOTA_STANDING] == 0)
+        return f->nodes.n_free;
     uint32_t free = quota_free(f, claimant), coming = quota_coming(f, claimant, 0);
     return free < coming ? free : coming;
 }

@@ -67,11 +67,27 @@ static void sift_down(struct walk *w, uint32_t i)
     w->heap[i] = turn;
 }
 
+/* Makes a heap of the lanes below the top one. */
+static void arrange_below(struct walk *w)
+{
+    for (uint32_t i = w->n / 2; i-- > 1;)
+        sift_down(w, i);
+    w->arranged = true;
+}
+
+/* The lane on top may have to go down. */
+static void settle_top(struct walk *w)
+{
+    if (!w->arranged)
+        arrange_below(w);
+    sift_down(w, 0);
+}
+
 void walk_bar(struct walk *w)
 {
     w->heap[0] = w->heap[--w->n];
     if (w->n > 0)
-        sift_down(w, 0);
+        settle_top(w);
 }
 
 /* What fair share goes by: the backlog comes behind everybody. */
@@ -82,10 +98,15 @@ static double share_of(struct training *t, uint32_t lane, simtime_ns now)
     return t->plan->order == ORDER_FAIR_SHARE ? shares_of(&t->shares, lane, now) : 0;
 }
 
-static void arrange(struct walk *w)
+/* Adds a lane, on top where it comes before all others: most passes ask for no other. */
+static void add(struct walk *w, struct turn turn)
 {
-    for (uint32_t i = w->n / 2; i-- > 0;)
-        sift_down(w, i);
+    uint32_t i = w->n++;
+    w->heap[i] = turn;
+    if (i > 0 && less(&turn, &w->heap[0])) {
+        w->heap[i] = w->heap[0];
+        w->heap[0] = turn;
+    }
 }
 
 static void walk_begin(struct walk *w, struct training *t, simtime_ns now)
@@ -96,11 +117,10 @@ static void walk_begin(struct walk *w, struct training *t, simtime_ns now)
         lane->at = (struct waiting_place){0, 0};
         const struct waiting_item *item = head(t, i);
         if (item)
-            w->heap[w->n++] = (struct turn){share_of(t, i, now), item->rank, item->number, i};
+            add(w, (struct turn){share_of(t, i, now), item->rank, item->number, i});
         else if (is_backlog(t, i) && t->backlog.active)
-            w->heap[w->n++] = (struct turn){DBL_MAX, 0, 0, i};
+            add(w, (struct turn){DBL_MAX, 0, 0, i});
     }
-    arrange(w);
 }
 
 bool walk_top(struct walk *w, uint32_t *g)
@@ -128,7 +148,7 @@ static void settle(struct walk *w)
     if (item) {
         top->rank = item->rank;
         top->number = item->number;
-        sift_down(w, 0);
+        settle_top(w);
     } else if (!is_backlog(w->t, top->lane)) {
         walk_bar(w);
     }
@@ -164,7 +184,8 @@ static void share_again(struct walk *w)
 {
     for (uint32_t i = 0; i < w->n; i++)
         w->heap[i].share = share_of(w->t, w->heap[i].lane, w->now);
-    arrange(w);
+    w->arranged = false;
+    settle_top(w);
 }
 
 enum grant pass_acquire(struct walk *w, uint32_t g, uint32_t pool)
@@ -337,9 +358,12 @@ static bool look_for_room(struct training *t)
 /* GPUs that quota lets a tenant take of a pool; UINT64_MAX: all that are free. */
 static uint64_t allowed(const struct fleet *f, uint32_t claimant)
 {
+    uint64_t free = fleet_free_gpus(f);
+    if (free == 0)
+        return UINT64_MAX;
     uint64_t headroom = fleet_headroom(f, claimant), lent = fleet_lent(f, claimant);
     uint64_t least = headroom < lent ? headroom : lent;
-    return least < fleet_free_gpus(f) ? least : UINT64_MAX;
+    return least < free ? least : UINT64_MAX;
 }
 
 /* Whether it has changed for a tenant in one of its pools. */
@@ -372,8 +396,11 @@ static enum block_reason reason_of(const struct training *t, const struct why_cl
 static void say_why(struct training *t, simtime_ns now)
 {
     bool all = look_for_room(t) || t->why.fresh;
+    bool backlog = t->lanes[t->n_tenants].list.n > 0;
     t->why.fresh = false;
     for (uint32_t i = 0; i < t->n_tenants; i++) {
+        if (t->lanes[i].list.n == 0 && !backlog)
+            continue; /* who comes next makes its class fresh */
         if (!look_at_quota(t, &t->tenants[i]) && !all)
             continue;
         for (size_t k = why_first(&t->why, i); k < t->why.n; k++) {

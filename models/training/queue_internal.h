@@ -157,7 +157,8 @@ struct walk {
     struct turn *heap; /* the training's */
     uint32_t n;
     simtime_ns now;
-    bool least; /* what starts takes no more than its least */
+    bool arranged; /* below the top it is a heap */
+    bool least;    /* what starts takes no more than its least */
 };
 
 /* A tenant as a claimant of one pool. */

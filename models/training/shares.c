@@ -29,12 +29,10 @@ static double power(double base, uint64_t n)
     return result;
 }
 
-/* Usage at now of so much at `from`, with so many GPUs held between. */
-static double fade(double used, double gpus, double factor, simtime_ns from, simtime_ns now)
+/* The same over at least one tick. */
+static double fade_ticks(double used, double gpus, double factor, simtime_ns from, simtime_ns now)
 {
     uint64_t ticks = now / SHARES_TICK - from / SHARES_TICK;
-    if (ticks == 0)
-        return used + gpus * sim_time_to_s(now - from);
     simtime_ns first = (from / SHARES_TICK + 1) * SHARES_TICK;
     used = (used + gpus * sim_time_to_s(first - from)) * factor;
     double whole = power(factor, ticks - 1), tick = gpus * sim_time_to_s(SHARES_TICK);
@@ -43,8 +41,18 @@ static double fade(double used, double gpus, double factor, simtime_ns from, sim
     return used * whole + added + gpus * sim_time_to_s(now % SHARES_TICK);
 }
 
+/* Usage at now of so much at `from`, with so many GPUs held between. */
+static double fade(double used, double gpus, double factor, simtime_ns from, simtime_ns now)
+{
+    if (now / SHARES_TICK == from / SHARES_TICK)
+        return used + gpus * sim_time_to_s(now - from);
+    return fade_ticks(used, gpus, factor, from, now);
+}
+
 static void settle(struct shares *s, struct tenant_usage *u, simtime_ns now)
 {
+    if (u->at_ns == now)
+        return;
     for (size_t p = 0; p < s->n_pools; p++)
         u->used[p] = fade(u->used[p], u->gpus[p], s->factor, u->at_ns, now);
     u->at_ns = now;
