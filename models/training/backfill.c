@@ -53,25 +53,51 @@ static uint64_t available_soon(const struct training *t, uint32_t g, uint32_t po
     return smaller(free, above(fleet_quota(f, claimant)->ceiling_gpus, usage));
 }
 
+/* GPUs that some pool has for one more gang: 0, nothing more can start. Where a queue has one
+ * tenant it may hold no more than that. */
+static uint64_t most_free(const struct training *t, uint32_t head)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < t->n_pools; i++) {
+        bool mine = t->n_tenants == 1;
+        uint64_t free = mine ? available(t, head, i) : fleet_free_gpus(t->pools[i].fleet);
+        most = free > most ? free : most;
+    }
+    return most;
+}
+
 /* ---- walking on behind the head ---- */
 
-/* How many more jobs and backlog gangs may be looked at without starting. */
+/* How many more jobs and backlog gangs may be looked at without starting, and which of them are
+ * worth a try: those that need at most so many GPUs and, if they need more than spare, are expected
+ * to take at most so long. */
 struct looks {
     uint32_t jobs, backlog;
+    uint64_t gpus, spare;
+    simtime_ns length_ns;
 };
 
-/* The next gang to look at; false when there is none or it has been enough. */
-static bool next(struct walk *w, struct looks *left, uint32_t *g)
+static bool hopeless(const struct looks *left, const struct waiting_item *item)
+{
+    return item->gpus > left->gpus ||
+           (item->estimate_ns > left->length_ns && item->gpus > left->spare);
+}
+
+/* The next gang to try; false when there is none or it has been enough. */
+static bool next(struct walk *w, struct looks *left, struct waiting_item *item)
 {
     while (w->n > 0) {
         bool backlog = w->heap[0].lane == w->t->n_tenants;
-        if (*(backlog ? &left->backlog : &left->jobs) == 0)
+        uint32_t *looks = backlog ? &left->backlog : &left->jobs;
+        if (*looks == 0) {
             walk_bar(w); /* before it would draw one; another lane may still have its look */
-        else if (!walk_top(w, g))
+        } else if (!walk_top(w, item)) {
             return false;
-        else if (w->t->gangs.items[*g].row.backlog == backlog) {
-            --*(backlog ? &left->backlog : &left->jobs);
-            return true;
+        } else if ((w->heap[0].lane == w->t->n_tenants) == backlog) {
+            --*looks;
+            if (!hopeless(left, item))
+                return true;
+            walk_skip(w);
         }
     }
     return false;
@@ -84,19 +110,19 @@ static void unlook(struct looks *left, bool backlog)
 }
 
 /* Starts a gang in the first of its tenant's pools that has free GPUs and that may() allows. */
-typedef bool may_fn(void *self, struct walk *w, uint32_t g, uint32_t pool);
+typedef bool may_fn(void *self, struct walk *w, const struct waiting_item *item, uint32_t pool);
 
-static bool start(struct walk *w, struct looks *left, uint32_t g, may_fn *may, void *self,
-                  uint32_t *pool)
+static bool start(struct walk *w, struct looks *left, const struct waiting_item *item, may_fn *may,
+                  void *self, uint32_t *pool)
 {
-    const struct tenant_plan *tenant = w->t->tenants[w->t->gangs.items[g].tenant].plan;
-    bool backlog = w->t->gangs.items[g].row.backlog;
-    uint32_t gpus = w->t->gangs.items[g].row.min_gpus;
+    const struct gang *gang = &w->t->gangs.items[item->gang];
+    const struct tenant_plan *tenant = w->t->tenants[gang->tenant].plan;
+    bool backlog = gang->row.backlog;
     for (uint32_t i = 0; i < tenant->n_pools; i++) {
         *pool = tenant->pools[i].pool;
-        if (gpus > available(w->t, g, *pool) || !may(self, w, g, *pool))
+        if (item->gpus > available(w->t, item->gang, *pool) || !may(self, w, item, *pool))
             continue;
-        if (pass_acquire(w, g, *pool) == GRANT_OK) {
+        if (pass_acquire(w, item->gang, *pool) == GRANT_OK) {
             unlook(left, backlog);
             return true;
         }
@@ -104,31 +130,21 @@ static bool start(struct walk *w, struct looks *left, uint32_t g, may_fn *may, v
     return false;
 }
 
-/* Nothing more can start: no free GPUs, or the one tenant may hold no more. */
-static bool nothing_free(const struct training *t, uint32_t head)
-{
-    for (uint32_t i = 0; i < t->n_pools; i++) {
-        bool mine = t->n_tenants == 1;
-        uint64_t free = mine ? available(t, head, i) : fleet_free_gpus(t->pools[i].fleet);
-        if (free > 0)
-            return false;
-    }
-    return true;
-}
-
 /* ---- best effort ---- */
 
-static bool may_always(void *self, struct walk *w, uint32_t g, uint32_t pool)
+static bool may_always(void *self, struct walk *w, const struct waiting_item *item, uint32_t pool)
 {
-    (void)self, (void)w, (void)g, (void)pool;
+    (void)self, (void)w, (void)item, (void)pool;
     return true;
 }
 
 static void best_effort(struct walk *w, struct looks *left, uint32_t head)
 {
-    uint32_t g, pool;
-    while (!nothing_free(w->t, head) && next(w, left, &g))
-        if (!start(w, left, g, may_always, NULL, &pool))
+    struct waiting_item item;
+    uint32_t pool;
+    left->length_ns = SIM_NEVER;
+    while ((left->gpus = most_free(w->t, head)) > 0 && next(w, left, &item))
+        if (!start(w, left, &item, may_always, NULL, &pool))
             walk_skip(w);
 }
 
@@ -140,80 +156,79 @@ struct easy {
     bool in_time; /* the last gang asked for ends by the reservation */
 };
 
-static bool may_easily(void *self, struct walk *w, uint32_t g, uint32_t pool)
+static bool may_easily(void *self, struct walk *w, const struct waiting_item *item, uint32_t pool)
 {
     struct easy *e = self;
     w->least = false;
     if (pool != e->pool)
         return true;
-    e->in_time = sim_time_add(w->now, gang_estimate(w->t, g)) <= e->head.at;
+    e->in_time = sim_time_add(w->now, item->estimate_ns) <= e->head.at;
     w->least = !e->in_time;
-    return e->in_time || w->t->gangs.items[g].row.min_gpus <= e->head.extra;
+    return e->in_time || item->gpus <= e->head.extra;
 }
 
-static void easy(struct walk *w, struct looks *left, uint32_t head, uint32_t pool)
+static void easy(struct walk *w, struct looks *left, const struct waiting_item *head, uint32_t pool)
 {
     struct training *t = w->t;
-    uint32_t g, in;
+    struct waiting_item item;
+    uint32_t in;
     struct easy e = {.pool = pool};
-    e.head = reservation_make(&t->ends[pool], w->now, available(t, head, pool),
-                              available_soon(t, head, pool), t->gangs.items[head].row.min_gpus);
-    while (!nothing_free(t, head) && next(w, left, &g)) {
-        uint32_t gpus = t->gangs.items[g].row.min_gpus;
-        if (!start(w, left, g, may_easily, &e, &in))
+    e.head = reservation_make(&t->ends[pool], w->now, available(t, head->gang, pool),
+                              available_soon(t, head->gang, pool), head->gpus);
+    bool elsewhere = t->n_pools > 1 || e.head.at == SIM_NEVER; /* the reservation bounds nobody */
+    left->length_ns = elsewhere ? SIM_NEVER : e.head.at - w->now;
+    left->spare = e.head.extra;
+    while ((left->gpus = most_free(t, head->gang)) > 0 && next(w, left, &item)) {
+        if (!start(w, left, &item, may_easily, &e, &in))
             walk_skip(w);
         else if (in == pool && !e.in_time)
-            e.head.extra -= gpus;
+            left->spare = e.head.extra -= item.gpus;
     }
 }
 
 /* ---- conservative ---- */
 
-static bool may_now(void *self, struct walk *w, uint32_t g, uint32_t pool)
+static bool may_now(void *self, struct walk *w, const struct waiting_item *item, uint32_t pool)
 {
     struct profile *p = self;
     w->least = pool == p->pool;
-    if (pool != p->pool)
-        return true;
-    simtime_ns length = gang_estimate(w->t, g);
-    return profile_earliest(p, w->now, w->t->gangs.items[g].row.min_gpus, length) == w->now;
+    return pool != p->pool || profile_earliest(p, w->now, item->gpus, item->estimate_ns) == w->now;
 }
 
 /* What a job that does not start now keeps for itself. */
-static void reserve(struct profile *p, const struct walk *w, uint32_t g)
+static void reserve(struct profile *p, const struct walk *w, const struct waiting_item *item)
 {
-    uint32_t gpus = w->t->gangs.items[g].row.min_gpus;
-    simtime_ns length = gang_estimate(w->t, g);
-    simtime_ns at = profile_earliest(p, w->now, gpus, length);
+    simtime_ns at = profile_earliest(p, w->now, item->gpus, item->estimate_ns);
     if (at == w->now) /* enough by count, wrongly placed: at the next change */
-        at = profile_earliest(p, w->now + 1, gpus, length);
+        at = profile_earliest(p, w->now + 1, item->gpus, item->estimate_ns);
     if (at != SIM_NEVER)
-        profile_take(p, at, length, gpus);
+        profile_take(p, at, item->estimate_ns, item->gpus);
 }
 
-static void conservative(struct walk *w, struct looks *left, uint32_t head, uint32_t pool)
+static void conservative(struct walk *w, struct looks *left, const struct waiting_item *head,
+                         uint32_t pool)
 {
     struct training *t = w->t;
     struct profile *p = &t->profile;
-    uint32_t g, in;
-    if (!profile_make(p, &t->ends[pool], w->now, available(t, head, pool),
-                      available_soon(t, head, pool), left->jobs + left->backlog)) {
+    struct waiting_item item;
+    uint32_t in;
+    if (!profile_make(p, &t->ends[pool], w->now, available(t, head->gang, pool),
+                      available_soon(t, head->gang, pool), left->jobs + left->backlog)) {
         training_fail(t, HR_NOMEM);
         return;
     }
     p->pool = pool;
     reserve(p, w, head);
-    while (!nothing_free(t, head) && next(w, left, &g)) {
-        uint32_t gpus = t->gangs.items[g].row.min_gpus;
-        simtime_ns length = gang_estimate(t, g);
-        bool here = tenant_pool(t, t->gangs.items[g].tenant) == pool;
-        if (start(w, left, g, may_now, p, &in)) {
+    left->gpus = left->spare = UINT64_MAX; /* each of them has its reservation */
+    while (most_free(t, head->gang) > 0 && next(w, left, &item)) {
+        bool here = tenant_pool(t, t->gangs.items[item.gang].tenant) == pool;
+        if (start(w, left, &item, may_now, p, &in)) {
             if (in == pool)
-                profile_take(p, w->now, length, gpus);
+                profile_take(p, w->now, item.estimate_ns, item.gpus);
             continue;
         }
         if (here)
-            reserve(p, w, g);
+            reserve(p, w, &item);
         walk_skip(w);
     }
 }
@@ -228,17 +243,17 @@ static uint64_t version(const struct training *t)
     return sum;
 }
 
-void backfill_run(struct walk *w, uint32_t head, uint32_t pool)
+void backfill_run(struct walk *w, const struct waiting_item *head, uint32_t pool)
 {
     struct training *t = w->t;
-    struct looks left = {t->plan->backfill_depth, BACKLOG_DEPTH};
+    struct looks left = {.jobs = t->plan->backfill_depth, .backlog = BACKLOG_DEPTH};
     if (t->blocked.known && t->blocked.version == version(t))
         return;
     if (t->plan->backfill != BACKFILL_NONE)
         walk_skip(w); /* the head itself */
     switch (t->plan->backfill) {
     case BACKFILL_BEST_EFFORT:
-        best_effort(w, &left, head);
+        best_effort(w, &left, head->gang);
         break;
     case BACKFILL_EASY:
         easy(w, &left, head, pool);

@@ -104,13 +104,12 @@ struct ask gang_ask(const struct training *t, uint32_t g)
 }
 
 /* Its place in its lane; pass.c says what the orders are. */
-static uint64_t rank(const struct training *t, uint32_t g)
+static uint64_t rank(const struct training *t, const struct gang *gang, simtime_ns estimate)
 {
-    const struct gang *gang = &t->gangs.items[g];
     if (gang->row.backlog || t->plan->order == ORDER_FIFO || t->plan->order == ORDER_FAIR_SHARE)
         return 0;
     if (t->plan->order == ORDER_SHORTEST)
-        return gang_estimate(t, g);
+        return estimate;
     simtime_ns age = t->plan->age_ns == SIM_NEVER ? 0 : t->plan->age_ns;
     /* With an age of days and any 32-bit priority the sum stays within 96 bits. */
     i128 rank =
@@ -124,9 +123,14 @@ void gang_wait(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
     struct lane *lane = &t->lanes[gang->row.backlog ? t->n_tenants : gang->tenant];
+    simtime_ns estimate = gang_estimate(t, g); /* the same until its next segment */
+    const struct waiting_item item = {.rank = rank(t, gang, estimate),
+                                      .number = gang->row.number,
+                                      .estimate_ns = estimate,
+                                      .gang = g,
+                                      .gpus = gang->row.min_gpus};
     gang->class = why_class_of(&t->why, gang->tenant, gang->share, gang->row.min_gpus);
-    if (gang->class == UINT32_MAX ||
-        !waiting_insert(&lane->list, rank(t, g), gang->row.number, g)) {
+    if (gang->class == UINT32_MAX || !waiting_insert(&lane->list, &item)) {
         training_fail(t, HR_NOMEM);
         return;
     }

@@ -123,7 +123,7 @@ static void walk_begin(struct walk *w, struct training *t, simtime_ns now)
     }
 }
 
-bool walk_top(struct walk *w, uint32_t *g)
+bool walk_top(struct walk *w, struct waiting_item *top)
 {
     struct training *t = w->t;
     while (w->n > 0 && t->error == HR_OK) {
@@ -132,7 +132,7 @@ bool walk_top(struct walk *w, uint32_t *g)
         if (!item && is_backlog(t, lane) && intake_draw(t, w->now))
             item = head(t, lane);
         if (item) {
-            *g = item->gang;
+            *top = *item;
             return true;
         }
         walk_bar(w);
@@ -426,10 +426,12 @@ static bool jobs_wait(const struct training *t)
 static void run(struct training *t, simtime_ns now)
 {
     struct walk w;
-    uint32_t g, pool = 0, skips = t->plan->backfill == BACKFILL_NONE ? 0 : t->plan->backfill_depth;
+    struct waiting_item top;
+    uint32_t pool = 0, skips = t->plan->backfill == BACKFILL_NONE ? 0 : t->plan->backfill_depth;
     bool backlog = false;
     walk_begin(&w, t, now);
-    while (walk_top(&w, &g)) {
+    while (walk_top(&w, &top)) {
+        uint32_t g = top.gang;
         if (t->gangs.items[g].row.backlog && !backlog) {
             backlog = true;
             if (!jobs_wait(t))
@@ -441,7 +443,7 @@ static void run(struct training *t, simtime_ns now)
         if (attempt == STARTED || collect(&w, g, pool))
             continue;
         if (attempt == NO_ROOM) {
-            backfill_run(&w, g, pool);
+            backfill_run(&w, &top, pool);
             return;
         }
         if (skips == 0 || t->gangs.items[g].row.backlog) {

@@ -266,7 +266,7 @@ bool intake_draw(struct training *t, simtime_ns now);
 void pass_run(void *seat, simtime_ns now); /* claimant_ops.schedule */
 
 /* The next gang in order; false when there is none. Draws a backlog gang where it is its turn. */
-bool walk_top(struct walk *w, uint32_t *g);
+bool walk_top(struct walk *w, struct waiting_item *top);
 void walk_skip(struct walk *w); /* on to the one behind it */
 void walk_bar(struct walk *w);  /* leaves its lane out */
 
@@ -276,7 +276,7 @@ enum grant pass_acquire(struct walk *w, uint32_t g, uint32_t pool);
 /* ---- backfill.c ---- */
 
 /* The head, on top of the walk, lacks room in a pool. */
-void backfill_run(struct walk *w, uint32_t head, uint32_t pool);
+void backfill_run(struct walk *w, const struct waiting_item *head, uint32_t pool);
 
 /* ---- segment.c ---- */
 

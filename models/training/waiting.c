@@ -82,13 +82,13 @@ static bool split(struct waiting *w, size_t at, bool at_end)
     return true;
 }
 
-bool waiting_insert(struct waiting *w, uint64_t rank, uint64_t number, uint32_t gang)
+bool waiting_insert(struct waiting *w, const struct waiting_item *item)
 {
     if (w->n_blocks == 0 && !block_add(w, 0))
         return false;
-    size_t at = block_of(w, rank, number);
+    size_t at = block_of(w, item->rank, item->number);
     struct waiting_block *b = w->blocks[at];
-    size_t i = place_in(b, rank, number);
+    size_t i = place_in(b, item->rank, item->number);
     if (b->n == WAITING_BLOCK) {
         if (!split(w, at, at + 1 == w->n_blocks && i == b->n))
             return false;
@@ -97,9 +97,9 @@ bool waiting_insert(struct waiting *w, uint64_t rank, uint64_t number, uint32_t 
             b = w->blocks[at + 1];
         }
     }
-    assert(i == b->n || b->items[i].rank != rank || b->items[i].number != number);
+    assert(i == b->n || b->items[i].rank != item->rank || b->items[i].number != item->number);
     memmove(&b->items[i + 1], &b->items[i], (b->n - i) * sizeof *b->items);
-    b->items[i] = (struct waiting_item){rank, number, gang};
+    b->items[i] = *item;
     b->n++;
     w->n++;
     return true;

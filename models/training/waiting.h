@@ -6,13 +6,17 @@
 #ifndef HEADROOM_MODELS_TRAINING_WAITING_H
 #define HEADROOM_MODELS_TRAINING_WAITING_H
 
+#include "sim/time.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* All that a look at a gang that cannot start needs: gangs are large and lie anywhere. */
 struct waiting_item {
     uint64_t rank, number;
-    uint32_t gang;
+    simtime_ns estimate_ns; /* wall time its next segment is expected to take */
+    uint32_t gang, gpus;    /* gpus: the least it can start on */
 };
 
 enum { WAITING_BLOCK = 256 };
@@ -35,7 +39,7 @@ struct waiting_place {
 void waiting_fini(struct waiting *w); /* accepts a zeroed struct, which is the empty list */
 
 /* Inserts in order; false when memory is out. */
-bool waiting_insert(struct waiting *w, uint64_t rank, uint64_t number, uint32_t gang);
+bool waiting_insert(struct waiting *w, const struct waiting_item *item);
 
 /* The item at a place, NULL at the end. A place just behind the last item of a block is that of the
  * next block's first. */

@@ -29,14 +29,15 @@ Test(queue_parts, waiting_equals_a_sorted_array)
         uint64_t what = rng_below(&rng, 10);
         if (what < 5 && n < MAX) { /* a new one at the end, or one somewhere */
             uint64_t rank = what < 3 || n == 0 ? fresh++ / 40 : rng_below(&rng, fresh / 40 + 1);
-            const struct waiting_item item = {rank, 100000 - (uint64_t)step, (uint32_t)step};
+            const struct waiting_item item = {
+                .rank = rank, .number = 100000 - (uint64_t)step, .gang = (uint32_t)step};
             size_t at = 0;
             while (at < n && (sorted[at].rank < rank ||
                               (sorted[at].rank == rank && sorted[at].number < item.number)))
                 at++;
             memmove(&sorted[at + 1], &sorted[at], (n++ - at) * sizeof *sorted);
             sorted[at] = item;
-            cr_assert(waiting_insert(&w, rank, item.number, item.gang));
+            cr_assert(waiting_insert(&w, &item));
         } else if (n > 0) {
             size_t at = what < 8 ? rng_below(&rng, n < 5 ? n : 5) : rng_below(&rng, n);
             struct waiting_place place = {0, 0};
