@@ -113,6 +113,26 @@ Test(ready_figures, slices_are_waited_for_as_a_finite_group_does)
     scenario_free(s);
 }
 
+/* Gangs of two whole nodes: five, two and four of them train, but for the nodes that are out. */
+Test(ready_figures, spread_replicas_strand_whole_nodes)
+{
+    static const struct {
+        const char *design;
+        double gpus;
+    } want[] = {{"packed", 80}, {"spread", 32}, {"halves", 64}};
+    struct scenario *s = load(FOLDER "spread-or-pack.yaml");
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        struct plan p = kit_plan(s, want[i].design);
+        struct run_results r;
+        run(&p, 0, &r);
+        double trains = share(&r, GPU_TRAINING) + share(&r, GPU_CHECKPOINTING) +
+                        share(&r, GPU_RESTORING) + share(&r, GPU_LOST);
+        cr_expect_float_eq(trains, want[i].gpus / 96, 0.012, "%s: %.4f", want[i].design, trains);
+        results_fini(&r);
+    }
+    scenario_free(s);
+}
+
 /* Nothing is drawn: exact, but for the 83 whole GPUs of 83.3. */
 Test(ready_figures, what_is_allocated_is_not_utilized)
 {
