@@ -167,7 +167,7 @@ static bool claims_agree(const struct fleet *f)
 /* A closed node has nothing free, an open one nothing out; the counts of both. */
 static bool out_agrees(const struct fleet *f)
 {
-    uint32_t n_out = 0, n_spares = 0, n_closed = 0;
+    uint32_t n_out = 0, n_spares = 0, n_spare_gpus = 0, n_closed = 0;
     for (uint32_t node = 0; node < f->nodes.n; node++) {
         bool closed = node_closed(f, node);
         if (closed ? nodes_idle(&f->nodes, node) != 0 : f->out_mask[node] != 0)
@@ -176,9 +176,11 @@ static bool out_agrees(const struct fleet *f)
             return false;
         n_out += mask_count(f->out_mask[node]);
         n_spares += f->spare[node];
+        n_spare_gpus += f->spare[node] ? f->nodes.size[node] : 0;
         n_closed += closed;
     }
-    return n_out == f->n_out && n_spares == f->n_spares && n_closed == f->n_closed;
+    return n_out == f->n_out && n_spares == f->n_spares && n_spare_gpus == f->n_spare_gpus &&
+           n_closed == f->n_closed;
 }
 
 bool fleet_consistent(const struct fleet *f)

@@ -438,7 +438,7 @@ void fleet_node_open(struct fleet *f, uint32_t node);
 bool fleet_node_closed(const struct fleet *f, uint32_t node);
 bool fleet_node_idle(const struct fleet *f,
                      uint32_t node);            /* closed, and no lease holds any of it */
-uint32_t fleet_out_gpus(const struct fleet *f); /* of closed nodes, in no lease; spares included */
+uint32_t fleet_out_gpus(const struct fleet *f); /* of closed nodes, in no lease; no spares */
 
 /* Makes a closed, idle node a hot spare: (nobody, held_idle) until fleet_replace takes it. */
 void fleet_spare_add(struct fleet *f, uint32_t node);

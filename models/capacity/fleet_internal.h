@@ -296,7 +296,7 @@ struct fleet {
     uint8_t *out_state;
     uint64_t *out_mask;
     uint8_t *spare; /* closed as a hot spare */
-    uint32_t n_out, n_spares;
+    uint32_t n_out, n_spares, n_spare_gpus;
     uint32_t n_closed; /* nodes */
 
     struct placeable placeable;

@@ -47,7 +47,7 @@ bool fleet_node_idle(const struct fleet *f, uint32_t node)
 
 uint32_t fleet_out_gpus(const struct fleet *f)
 {
-    return f->n_out;
+    return f->n_out - f->n_spare_gpus;
 }
 
 uint32_t fleet_spares(const struct fleet *f)
@@ -131,6 +131,7 @@ void nodes_out_return(struct fleet *f, uint32_t node, uint64_t mask)
 static void unspare(struct fleet *f, uint32_t node)
 {
     f->n_spares -= f->spare[node];
+    f->n_spare_gpus -= f->spare[node] ? f->nodes.size[node] : 0;
     f->spare[node] = 0;
 }
 
@@ -278,6 +279,7 @@ void fleet_spare_add(struct fleet *f, uint32_t node)
     fleet_node_close(f, node, GPU_HELD_IDLE);
     f->spare[node] = 1;
     f->n_spares++;
+    f->n_spare_gpus += f->nodes.size[node];
 }
 
 /* The lowest-numbered spare of at least so many GPUs; else the lowest. */
@@ -291,14 +293,6 @@ static uint32_t find_spare(const struct fleet *f, uint32_t gpus)
             lowest = node;
     }
     return lowest;
-}
-
-static bool spares_suffice(const struct fleet *f, uint32_t gpus)
-{
-    uint32_t there = 0;
-    for (uint32_t node = 0; node < f->nodes.n; node++)
-        there += f->spare[node] ? f->nodes.size[node] : 0;
-    return there >= gpus;
 }
 
 /* Gives a lease what it lacks, or all, of one spare; there is room for the part. */
@@ -322,7 +316,7 @@ bool fleet_replace(struct fleet *f, lease_id id, uint32_t *node)
     uint32_t slot = lease_slot(f, id);
     struct lease *l = &f->leases.items[slot];
     assert(l->phase == LEASE_HELD && l->lost > 0);
-    if (!spares_suffice(f, l->lost) || !vec_reserve(&l->parts, l->parts.n + l->lost))
+    if (f->n_spare_gpus < l->lost || !vec_reserve(&l->parts, l->parts.n + l->lost))
         return false;
     *node = find_spare(f, l->lost);
     while (l->lost > 0)

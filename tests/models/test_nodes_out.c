@@ -75,6 +75,7 @@ Test(nodes_out, a_spare_takes_the_place_of_a_failed_node)
     struct toy *t = rig_add(&r, &toy_low);
     fleet_node_close(r.fleet, 1, GPU_MAINTENANCE);
     fleet_spare_add(r.fleet, 1);
+    cr_expect_eq(fleet_out_gpus(r.fleet), 0, "a spare is out for nobody");
     cr_expect_eq(rig_shares(&r, NULL, GPU_HELD_IDLE), 8);
     lease_id a = toy_acquire(t, SHAPE_PREFER_WHOLE, 16, GPU_TRAINING, 0);
     cr_expect_eq(toy_try_acquire(t, SHAPE_ANY, 1), GRANT_ROOM);
