@@ -47,22 +47,30 @@ static enum hr_err name_model(const struct build *b, const struct service_spec *
     return *out ? HR_OK : HR_NOMEM;
 }
 
-/* On a slice weights and KV cache are read at its share of the bandwidth, the arithmetic is done by
- * its SMs; it holds what its memory holds. */
-static void slice_replica(const struct build *b, const struct service_spec *s, double weights,
-                          uint32_t kv_bytes, struct replica_config *r)
+/* On a part of a GPU weights and KV cache are read at its share of the bandwidth, the arithmetic is
+ * done at its share of the SMs; it holds what its memory holds. */
+static void share_replica(const struct slice_share *share, const struct service_spec *s,
+                          double weights, uint32_t kv_bytes, struct replica_config *r)
 {
-    const struct slice_share share = sharing_share(b->check, s->slice);
     struct step_time *t = &r->step;
     uint64_t *const read[] = {&t->a_ps, &t->c_ps};
     uint64_t *const computed[] = {&t->b_ps, &t->d_ps, &t->e_ps, &t->f_fs, &t->floor_ps};
     for (size_t i = 0; i < SPEC_COUNT(read); i++)
-        *read[i] = (uint64_t)((double)*read[i] / share.bandwidth + 0.5);
+        *read[i] = (uint64_t)((double)*read[i] / share->bandwidth + 0.5);
     for (size_t i = 0; i < SPEC_COUNT(computed); i++)
-        *computed[i] = (uint64_t)((double)*computed[i] / share.compute + 0.5);
+        *computed[i] = (uint64_t)((double)*computed[i] / share->compute + 0.5);
     if (s->kv_capacity == FIELD_NO_WHOLE)
         r->kv_capacity_tokens =
-            kv_bytes ? perf_kv_tokens(share.memory_gb, 1, weights / 1e9, kv_bytes) : 0;
+            kv_bytes ? perf_kv_tokens(share->memory_gb, 1, weights / 1e9, kv_bytes) : 0;
+}
+
+/* A replica that is a MIG instance or a client of a GPU; false: it has whole ones. */
+static bool share_of(const struct build *b, const struct service_spec *s,
+                     const struct service_plan *plan, struct slice_share *out)
+{
+    if (s->slice)
+        *out = sharing_share(b->check, s->slice);
+    return s->slice || sharing_client(b->check, plan->pools[0].pool, VISIBLE_GB, out);
 }
 
 /* Step times, name and KV capacity: the scenario's own or the catalogue's; *weights in bytes. */
@@ -88,8 +96,9 @@ static enum hr_err build_engine(const struct build *b, const struct service_spec
             : e ? perf_kv_tokens(VISIBLE_GB, tp, *weights / 1e9, e->kv_bytes_per_token)
                 : 0,
     };
-    if (s->slice)
-        slice_replica(b, s, *weights, e ? e->kv_bytes_per_token : 0, &out->replica);
+    struct slice_share share;
+    if (share_of(b, s, out, &share))
+        share_replica(&share, s, *weights, e ? e->kv_bytes_per_token : 0, &out->replica);
     if (out->replica.kv_capacity_tokens == 0) {
         check_say(b->check, DIAG_ERROR, s->at, "model", NULL,
                   "the weights leave no memory for requests on %u GPUs", tp);

@@ -96,8 +96,11 @@ static void check_mig(const struct check *c, const struct pool_view *v)
     if (per_node * type->mig.memory > NODE_UNITS)
         check_say(c, DIAG_ERROR, s->at, "by", NULL, "by: mig: at most 8 GPUs a node");
     check_layout(c, s, &type->mig);
-    if (node_get(s->at, "clients"))
-        check_say(c, DIAG_ERROR, s->at, "clients", NULL, "clients is for mps and time-slicing");
+    static const char *const others[] = {"clients", "client_speed"};
+    for (size_t i = 0; i < SPEC_COUNT(others); i++)
+        if (node_get(s->at, others[i]))
+            check_say(c, DIAG_ERROR, s->at, others[i], NULL, "%s is for mps and time-slicing",
+                      others[i]);
 }
 
 static void check_clients(const struct check *c, const struct pool_view *v)
@@ -180,6 +183,19 @@ struct slice_share sharing_share(const struct check *c, const char *slice)
         .memory_gb = p->memory_mib * 1048576.0 / 1e9,
         .memory = p->memory,
     };
+}
+
+bool sharing_client(const struct check *c, uint32_t pool, double visible_gb,
+                    struct slice_share *out)
+{
+    const struct pool_view v = pools_view(c, pool);
+    const struct sharing_spec *s = v.sharing;
+    if (!s->at || is_mig(s))
+        return false;
+    double speed = isnan(s->client_speed) ? 1 / (double)s->clients : s->client_speed;
+    *out = (struct slice_share){
+        .compute = speed, .bandwidth = speed, .memory_gb = visible_gb / (double)s->clients};
+    return true;
 }
 
 /* ---- the plan ---- */

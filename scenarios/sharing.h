@@ -32,6 +32,10 @@ struct slice_share {
 };
 struct slice_share sharing_share(const struct check *c, const char *slice);
 
+/* What one client has of a GPU with this much memory; false where the pool has no clients. */
+bool sharing_client(const struct check *c, uint32_t pool, double visible_gb,
+                    struct slice_share *out);
+
 enum hr_err sharing_build(const struct check *c, const struct pool_view *v,
                           struct sharing_plan *out);
 

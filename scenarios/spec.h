@@ -108,7 +108,7 @@ struct sharing_spec {
     const void *at;
     int by, order, place;
     uint64_t clients;
-    double reconfigure_s;
+    double client_speed, reconfigure_s;
     struct field_list layout; /* of const char *: "3g.40gb@4" */
 };
 

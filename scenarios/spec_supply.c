@@ -49,6 +49,10 @@ static const struct field sharing_rows[] = {
               SHARINGS, .required = true),
     SPEC_ROW(SHARING, clients, "clients", FIELD_WHOLE, "mps, time-slicing: clients of one GPU",
              .min = 2, .max = 48),
+    SPEC_ROW(SHARING, client_speed, "client_speed", FIELD_NUMBER,
+             "mps, time-slicing: of the speed of a whole GPU, what a replica has as one of the "
+             "clients, whatever the others do; without it 1 / clients",
+             .unit = UNIT_FRACTION, .above = true, .max = 1),
     SPEC_ROW(SHARING, layout, "layout", FIELD_LIST,
              "mig: the instances that every GPU always has, such as `[3g.40gb@4, 2g.20gb@0]`; "
              "without it they are made as they are asked for",

@@ -313,3 +313,44 @@ Test(supply, limits_that_hold_no_node_are_said)
         free(text);
     }
 }
+
+/* Of four clients each has a quarter of the speed and of the memory, or the speed that is stated; a
+ * half (3g) has 4 of 8 memory slices and 60 of 132 SMs. */
+Test(supply, parts_of_a_gpu_are_slower)
+{
+    static const char text[] =
+        "scenario: parts\nhorizon: 2h\n"
+        "fleet:\n  pools:\n    whole: {nodes: 1}\n    quarters: {nodes: 1, sharing: {by: mps, "
+        "clients: 4}}\n    slices: {nodes: 1, sharing: mig}\n"
+        "services:\n"
+        "  chat: {model: llama-3.1-8b, precision: fp8, tensor_parallel: 1, pools: [quarters], "
+        "traffic: {arrivals: poisson, rate: 1req/s, prompt: 100, output: 10}, "
+        "slo: {ttft: {p95: 9s}}}\n"
+        "designs:\n  shared:\n";
+    struct step_time whole, part;
+    uint64_t tokens, tokens_whole;
+    struct scenario *s = kit_load(text, (const char *const[]){"services.chat.pools=[whole]"}, 1);
+    whole = kit_plan(s, NULL).services[0].replica.step;
+    tokens_whole = kit_plan(s, NULL).services[0].replica.kv_capacity_tokens;
+    scenario_free(s);
+
+    s = kit_load(text, NULL, 0);
+    part = kit_plan(s, NULL).services[0].replica.step;
+    tokens = kit_plan(s, NULL).services[0].replica.kv_capacity_tokens;
+    cr_assert(part.a_ps == 4 * whole.a_ps && part.e_ps == 4 * whole.e_ps);
+    cr_assert_lt(tokens, tokens_whole / 4, "the weights are in each client's memory");
+    scenario_free(s);
+
+    s = kit_load(text, (const char *const[]){"fleet.pools.quarters.sharing.client_speed=50%"}, 1);
+    cr_assert_eq(kit_plan(s, NULL).services[0].replica.step.a_ps, 2 * whole.a_ps);
+    scenario_free(s);
+
+    s = kit_load(
+        text, (const char *const[]){"services.chat.pools=[slices]", "services.chat.slice=3g.40gb"},
+        2);
+    const struct service_plan slice = kit_plan(s, NULL).services[0];
+    cr_assert(slice.gpus_per_replica == 4 && slice.slice > 0);
+    cr_assert_eq(slice.replica.step.a_ps, 2 * whole.a_ps);
+    cr_assert_float_eq((double)slice.replica.step.e_ps, (double)whole.e_ps * 132 / 60, 1);
+    scenario_free(s);
+}
