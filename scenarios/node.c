@@ -108,7 +108,9 @@ static enum hr_err add_value(struct builder *b, const yaml_event_t *e)
     n->value = arena_strndup(b->arena, value, e->data.scalar.length);
     if (!n->value)
         return HR_NOMEM;
-    n->empty = e->data.scalar.length == 0 && e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    const bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    n->empty = plain && *n->value == '\0';
+    n->unset = plain && strcmp(n->value, "~") == 0;
     return place(b, n, &e->start_mark);
 }
 
@@ -289,6 +291,19 @@ void node_put(struct node *map, struct node *key, struct node *value)
         node_replace(map, old, value);
     else
         append(map, value);
+}
+
+void node_remove(struct node *parent, const struct node *entry)
+{
+    struct node **slot = &parent->child, *before = NULL;
+    while (*slot != entry) {
+        before = *slot;
+        slot = &before->next;
+    }
+    *slot = entry->next;
+    if (parent->last == entry)
+        parent->last = before;
+    parent->n_children--;
 }
 
 enum hr_err node_expand(struct arena *a, const struct node *n, const char *key, bool drop_value,

@@ -16,6 +16,7 @@ enum node_kind { NODE_VALUE, NODE_LIST, NODE_MAP };
 struct node {
     enum node_kind kind;
     bool empty; /* a value that is not there: `key:` */
+    bool unset; /* `key: ~`, unquoted: an overlay takes the key away */
     uint32_t line, column;
     const struct text *text;
     const char *value;  /* NODE_VALUE; arena, NUL at the end and nowhere else */
@@ -43,6 +44,9 @@ void node_put(struct node *map, struct node *key, struct node *value);
 
 /* Puts value in the place of an entry of a list or map; value->key stays as the caller set it. */
 void node_replace(struct node *parent, const struct node *old, struct node *value);
+
+/* Takes an entry out of a list or map. */
+void node_remove(struct node *parent, const struct node *entry);
 
 /* {key: n} at the place of n, where n stands for it; with drop_value {key: } without n. */
 enum hr_err node_expand(struct arena *a, const struct node *n, const char *key, bool drop_value,

@@ -94,11 +94,23 @@ static enum hr_err attach(struct walk *w, const struct step *s, const char *name
     return HR_OK;
 }
 
+/* Takes away what the step leads to; what is not there is a mistake of the path. */
+static enum hr_err take_away(struct walk *w, const struct step *s, const char *name)
+{
+    struct node *old =
+        w->at->kind == NODE_LIST ? list_entry(w->at, s->text) : node_get(w->at, name);
+    if (!old)
+        return refuse(w, s, w->at->kind == NODE_MAP ? nearest_entry(w->at, name) : NULL,
+                      "~ takes nothing away: ", " is not set");
+    node_remove(w->at, old);
+    return HR_OK;
+}
+
 static enum hr_err finish(struct walk *w, const struct step *s, const char *name,
                           struct node *value)
 {
     w->finished = true;
-    return attach(w, s, name, value);
+    return value->unset ? take_away(w, s, name) : attach(w, s, name, value);
 }
 
 /* The node below the step as a map or list to walk into, made where it is absent or stands for one.

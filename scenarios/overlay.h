@@ -5,8 +5,9 @@
  *
  * The path follows the field tables, so a wrong step is refused where it is taken, with the nearest
  * right path. Maps and tables on the way are made when absent; an entry of a map or list may be
- * replaced, and a new name added, by the last step only. Laid before anything is read: an overlaid
- * value is checked like any other. */
+ * replaced, and a new name added, by the last step only. An unquoted ~ takes the key, name or entry
+ * away, which must be there. Laid before anything is read: an overlaid value is checked like any
+ * other. */
 #ifndef HEADROOM_SCENARIOS_OVERLAY_H
 #define HEADROOM_SCENARIOS_OVERLAY_H
 

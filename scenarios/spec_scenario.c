@@ -67,9 +67,11 @@ static const struct field design_rows[] = {
         .table = &spec_quota, .max = 1000, .parted = true),
     SPEC_ROW(DESIGN, cohorts, "cohorts", FIELD_MAP, "quota: quotas that claimants share",
              .table = &spec_cohort, .max = 64),
-    SPEC_ROW(DESIGN, set, "set", FIELD_MAP,
-             "Other values for any keys in this design only: `{reclaim.grace: 2min}`",
-             .item = &anything, .max = 64),
+    SPEC_ROW(
+        DESIGN, set, "set", FIELD_MAP,
+        "Other values for any keys in this design only: `{reclaim.grace: 2min}`; `~` takes a key "
+        "away",
+        .item = &anything, .max = 64),
 };
 const struct field_table spec_design = SPEC_OF(
     DESIGN, design_rows, "design",

@@ -184,6 +184,70 @@ Test(overlay, wrong_values_point_into_the_set)
     refused("seed={a: 1, a: 2}", "--set: error: duplicate key 'a'");
 }
 
+Test(overlay, takes_away_what_was_set)
+{
+    static const char *const sets[] = {"seed=7",
+                                       "seed=~",
+                                       "services.chat.autoscaler.buffer=3",
+                                       "services.chat.autoscaler.buffer=~",
+                                       "services.chat.traffic.events.flash={start: 1h, factor: 2, "
+                                       "hold: 5min}",
+                                       "services.chat.traffic.events.flash=~"};
+    struct scenario *s = kit_load(kit_small, sets, sizeof sets / sizeof *sets);
+    struct plan p = kit_plan(s, NULL);
+    cr_assert_eq(p.seed, 1, "the default is back");
+    cr_assert_eq(p.services[0].autoscaler.buffer_replicas, 0);
+    cr_assert_eq(p.services[0].traffic.n_events, 0);
+    scenario_free(s);
+}
+
+Test(overlay, takes_away_entries_of_lists_by_number_or_name)
+{
+    static const char *const sets[] = {
+        "fleet={groups: [{name: a, nodes: 2}, {name: b, nodes: 3}, "
+        "{name: c, nodes: 4}]}",
+        "fleet.groups.c=~", "fleet.groups[0]=~"};
+    struct scenario *s = kit_load(kit_small, sets, 3);
+    struct plan p = kit_plan(s, NULL);
+    cr_assert_eq(p.pools[0].n_groups, 1);
+    cr_assert_eq(p.pools[0].groups[0].nodes, 3);
+    scenario_free(s);
+    static const char *const again[] = {
+        "fleet={groups: [{name: a, nodes: 2}, {name: b, nodes: 3}]}", "fleet.groups.b=~",
+        "fleet.groups.a.nodes=~", "fleet.groups.a.nodes=9"};
+    s = kit_load(kit_small, again, 4);
+    p = kit_plan(s, NULL);
+    cr_assert_eq(plan_gpus(&p), 72, "what was taken away can be set again");
+    scenario_free(s);
+}
+
+Test(overlay, only_what_is_there_can_be_taken_away)
+{
+    refused("seed=~", "--set: error: ~ takes nothing away: 'seed' is not set\n    seed=~\n    ^\n");
+    refused("sed=~", "--set: error: unknown key 'sed'\n    sed=~\n    ^\n  nearest: 'seed'\n");
+    refused("services.chat.autoscaler.buffer=~", "'buffer' is not set in services.chat.autoscaler");
+    refused("services.caht=~",
+            "'caht' is not set in services\n"
+            "    services.caht=~\n"
+            "             ^\n"
+            "  nearest: 'services.chat'\n");
+    refused("training.research.backlog.gangs[3]=~", "'3' is not set");
+    refused("services.chat.model=~", "missing key 'model'");
+    refused("seed=\"~\"", "seed: '~' is not a number");
+}
+
+Test(overlay, a_design_takes_a_key_away_for_itself_only)
+{
+    char *text = kit_replace(kit_small, "  shared:\n",
+                             "  shared:\n"
+                             "  empty: {preset: shared, set: {training: ~}}\n");
+    struct scenario *s = kit_load(text, NULL, 0);
+    cr_assert_eq(kit_plan(s, "shared").n_queues, 1);
+    cr_assert_eq(kit_plan(s, "empty").n_queues, 0);
+    scenario_free(s);
+    free(text);
+}
+
 Test(overlay, a_design_sets_keys_for_itself_only)
 {
     char *text = kit_replace(kit_small, "  shared:\n",
