@@ -11,16 +11,17 @@
 /* What could start is shown where a fifth of the GPUs should be free. */
 #define SPARE 0.8
 
-enum { SHOWN = 9, SHAPES_SHOWN = 10, LABEL = 22, TRIES = 300000 };
+enum { SHOWN = 9, SHAPES_SHOWN = 10, LABEL = PACKING_LABEL, TRIES = 300000 };
 
 /* ---- running ---- */
 
 static enum hr_err run_column(const struct packing_scenario *s, struct packing_figures *f,
-                              uint32_t column, struct fill_level *levels, uint64_t *starts)
+                              uint32_t column, uint64_t *starts)
 {
     const struct packing_column *c = &s->columns[column];
     uint32_t n = s->plan.n_levels, shapes = s->fragment.n_pods;
     for (uint32_t r = 0; r < s->replications; r++) {
+        struct fill_level *levels = &f->fills[((size_t)column * s->replications + r) * n];
         TRY(fill_run(&s->plan, c->policy, c->ties, r, levels, starts));
         for (uint32_t k = 0; k < n; k++) {
             struct packing_cell *cell = &f->cells[(size_t)column * n + k];
@@ -109,14 +110,14 @@ enum hr_err packing_figures_run(const struct packing_scenario *s, struct packing
 {
     size_t cells = (size_t)s->n_columns * s->plan.n_levels, shapes = s->fragment.n_pods;
     arena_init(&out->arena);
-    struct fill_level *levels = arena_array(&out->arena, s->plan.n_levels, sizeof *levels);
     uint64_t *starts = arena_array(&out->arena, s->plan.n_levels * shapes, sizeof *starts);
+    out->fills = arena_array(&out->arena, cells * s->replications, sizeof *out->fills);
     out->cells = arena_array(&out->arena, cells, sizeof *out->cells);
     out->starts = arena_array(&out->arena, cells * shapes, sizeof *out->starts);
-    if (!levels || !starts || !out->cells || !out->starts)
+    if (!out->fills || !starts || !out->cells || !out->starts)
         return HR_NOMEM;
     for (uint32_t c = 0; c < s->n_columns; c++)
-        TRY(run_column(s, out, c, levels, starts));
+        TRY(run_column(s, out, c, starts));
     out->full_level = last_level(s, 1);
     return run_moves(s, out);
 }
@@ -144,11 +145,11 @@ static uint32_t shown(const struct packing_scenario *s, uint32_t which[SHOWN])
     return n;
 }
 
-static void label(const struct packing_scenario *s, uint32_t column, char out[LABEL + 1])
+void packing_label(const struct packing_scenario *s, uint32_t column, char out[PACKING_LABEL + 1])
 {
     const struct packing_column *c = &s->columns[column];
     bool marked = s->both_ties && !c->policy->fixed_ties;
-    snprintf(out, LABEL + 1, "%s%s%s", c->policy->name, marked ? ", " : "",
+    snprintf(out, PACKING_LABEL + 1, "%s%s%s", c->policy->name, marked ? ", " : "",
              marked ? policy_tie_names[c->ties] : "");
 }
 
@@ -200,7 +201,7 @@ static void print_section(FILE *out, const struct packing_scenario *s,
         fprintf(out, " %5.4g", 100 * s->levels[which[i]]);
     fputc('\n', out);
     for (uint32_t c = 0; c < s->n_columns; c++) {
-        label(s, c, name);
+        packing_label(s, c, name);
         fprintf(out, "%-*s", LABEL, name);
         for (uint32_t i = 0; i < n; i++)
             fprintf(out, " %5.2f", section->value(packing_cell(s, f, c, which[i])));
@@ -228,7 +229,7 @@ static void print_legend(FILE *out, const struct packing_scenario *s)
 {
     for (uint32_t c = 0; c < s->n_columns && c < SHOWN; c++) {
         char name[LABEL + 1];
-        label(s, c, name);
+        packing_label(s, c, name);
         fprintf(out, "%s(%u) %s", c % 3 ? ", " : c ? ",\n" : "", c + 1, name);
     }
     fputc('\n', out);

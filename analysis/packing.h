@@ -25,7 +25,8 @@ struct packing_moves {
 enum { PACKING_MOVES = 6, PACKING_MOVES_NODES = 10000 };
 
 struct packing_figures {
-    struct packing_cell *cells; /* [n_columns][n_levels] */
+    struct fill_level *fills;   /* [n_columns][replications][n_levels] */
+    struct packing_cell *cells; /* [n_columns][n_levels]: over their replications */
     double *starts;             /* [n_columns][n_levels][typical pods]: could start at once, mean */
     struct packing_moves *moves; /* [n_columns][n_moves]: whole GPUs, the largest pods first */
     uint32_t n_moves;            /* none for a cluster of more than PACKING_MOVES_NODES nodes */
@@ -40,6 +41,11 @@ void packing_figures_free(struct packing_figures *f);
 const struct packing_cell *packing_cell(const struct packing_scenario *s,
                                         const struct packing_figures *f, uint32_t column,
                                         uint32_t level);
+
+/* A name of the column that no other has: the policy's, with its rule of ties where columns differ
+ * in it. */
+enum { PACKING_LABEL = 22 };
+void packing_label(const struct packing_scenario *s, uint32_t column, char out[PACKING_LABEL + 1]);
 
 void packing_print(FILE *out, const struct packing_scenario *s, const struct packing_figures *f);
 void packing_print_json(FILE *out, const struct packing_scenario *s,

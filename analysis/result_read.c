@@ -219,7 +219,8 @@ static enum hr_err read_all(struct reader *r)
     return read_values(r);
 }
 
-static enum hr_err open_and_read(const char *path, struct summary *out)
+/* *packing: it is a file of `headroom pack`. */
+static enum hr_err open_and_read(const char *path, struct summary *out, bool *packing)
 {
     struct reader r = {.out = out};
     r.file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -236,6 +237,7 @@ static enum hr_err open_and_read(const char *path, struct summary *out)
             H5Gclose(r.summary);
         }
     }
+    *packing = H5Lexists(r.file, "packing", H5P_DEFAULT) > 0;
     H5Tclose(r.text_type);
     H5Fclose(r.file);
     return err;
@@ -257,9 +259,13 @@ enum hr_err result_read(const char *path, struct summary *out, struct diags *dia
     H5dont_atexit(); /* it would complain about what a damaged file left open */
     H5Eget_auto2(H5E_DEFAULT, &old, &old_data);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    enum hr_err err = open_and_read(path, out);
+    bool packing = false;
+    enum hr_err err = open_and_read(path, out, &packing);
     H5Eset_auto2(H5E_DEFAULT, old, old_data);
-    if (err == HR_INPUT)
+    if (err == HR_INPUT && packing)
+        diags_add(diags, DIAG_ERROR, place, NULL, NULL,
+                  "is of headroom pack, not of a run: read it with any reader of HDF5");
+    else if (err == HR_INPUT)
         diags_add(diags, DIAG_ERROR, place, NULL, NULL,
                   "is not a headroom result file of layout %d", RESULT_LAYOUT);
     return err;

@@ -1,29 +1,23 @@
-/* The root of a result file and its groups, in order, and the checksum behind them. */
+/* The root of a result file and its groups, in order. */
 #include "analysis/result_file.h"
 
-#include "analysis/atomic_file.h"
 #include "analysis/layout_internal.h"
-#include "analysis/seal.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "analysis/provenance.h"
+#include "analysis/sealed_file.h"
 
 static void root_attributes(const struct hdf5_group *root, const struct summary *s)
 {
-    char source[128], hash[17];
-    snprintf(source, sizeof source, "headroom %s", s->version);
+    char hash[17];
     summary_hash(s, hash);
-    hdf5_attr_text(root, "Conventions", "CF-1.10");
-    hdf5_attr_text(root, "title", s->name);
-    hdf5_attr_text(root, "source", source);
-    hdf5_attr_i64(root, "layout", RESULT_LAYOUT);
-    hdf5_attr_text(root, "version", s->version);
-    hdf5_attr_text(root, "scenario", s->columns[0].scenario);
-    hdf5_attr_text(root, "hash", hash);
-    hdf5_attr_i64(root, "seed", (int64_t)s->columns[0].seed);
+    const struct provenance p = {.title = s->name,
+                                 .version = s->version,
+                                 .scenario = s->columns[0].scenario,
+                                 .layout = RESULT_LAYOUT,
+                                 .hash = hash,
+                                 .seed = s->columns[0].seed,
+                                 .replications = s->n_replications};
+    provenance_put(root, &p);
     hdf5_attr_i64(root, "designs", s->n_columns);
-    hdf5_attr_i64(root, "replications", s->n_replications);
     hdf5_attr_text(root, "start_date", s->start_date);
 }
 
@@ -38,18 +32,6 @@ static enum hr_err write_groups(const struct hdf5_group *root, const struct expe
     return layout_ledger(root, e);
 }
 
-static enum hr_err write_sealed(const char *path, bool force, void **bytes, size_t n,
-                                struct diags *diags)
-{
-    char *sealed = realloc(*bytes, n + SEAL_BYTES), seal[SEAL_BYTES];
-    if (!sealed)
-        return HR_NOMEM;
-    *bytes = sealed;
-    seal_make(sealed, n, seal);
-    memcpy(sealed + n, seal, SEAL_BYTES);
-    return atomic_file_write(path, force, sealed, n + SEAL_BYTES, diags);
-}
-
 enum hr_err result_write(const char *path, bool force, const struct experiment *e,
                          struct diags *diags)
 {
@@ -59,18 +41,8 @@ enum hr_err result_write(const char *path, bool force, const struct experiment *
     struct hdf5_group root = hdf5_file_root(f);
     enum hr_err err = write_groups(&root, e);
     hdf5_group_close(&root);
-    if (err != HR_OK) {
-        hdf5_file_free(f);
-        return err;
-    }
-    void *bytes = NULL;
-    size_t n = 0;
-    err = hdf5_file_finish(f, &bytes, &n);
-    if (err != HR_OK)
-        diags_add(diags, DIAG_ERROR, (struct diag_place){.file = path}, NULL, NULL,
-                  "the HDF5 library could not build the file");
-    else
-        err = write_sealed(path, force, &bytes, n, diags);
-    free(bytes);
+    if (err == HR_OK)
+        return sealed_file_write(path, force, f, diags);
+    hdf5_file_free(f);
     return err;
 }

@@ -1,6 +1,8 @@
 /* Labels and layout of the summary, and its values from a run. */
 #include "analysis/summary.h"
 
+#include "analysis/provenance.h"
+
 #include "sim/units.h"
 
 #include <assert.h>
@@ -348,29 +350,16 @@ void summary_objective(const struct summary *s, uint32_t column, uint32_t servic
     snprintf(out, size, "%s %s <= %s", shown[(int)metric], p, limit);
 }
 
-static void hash_text(uint64_t *hash, const char *text)
-{
-    for (const char *c = text;; c++) { /* the final NUL too: "a" "b" is not "ab" "" */
-        *hash = (*hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-        if (!*c)
-            return;
-    }
-}
-
 void summary_hash(const struct summary *s, char out[17])
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    hash_text(&hash, s->version);
+    uint64_t hash = PROVENANCE_START;
+    provenance_hash_text(&hash, s->version);
     for (uint32_t c = 0; c < s->n_columns; c++) {
-        char seed[24];
-        snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->columns[c].seed);
-        hash_text(&hash, s->columns[c].label);
-        hash_text(&hash, s->columns[c].scenario);
-        hash_text(&hash, s->columns[c].settings);
-        hash_text(&hash, seed);
+        provenance_hash_text(&hash, s->columns[c].label);
+        provenance_hash_text(&hash, s->columns[c].scenario);
+        provenance_hash_text(&hash, s->columns[c].settings);
+        provenance_hash_whole(&hash, s->columns[c].seed);
     }
-    char replications[16];
-    snprintf(replications, sizeof replications, "%u", s->n_replications);
-    hash_text(&hash, replications);
-    snprintf(out, 17, "%016llx", (unsigned long long)hash);
+    provenance_hash_whole(&hash, s->n_replications);
+    provenance_hash_print(hash, out);
 }

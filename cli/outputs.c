@@ -64,6 +64,15 @@ static enum hr_err check_against_inputs(const char *path, const struct columns *
     return HR_OK;
 }
 
+enum hr_err outputs_check_file(const char *path, bool force, const char *const *inputs, size_t n,
+                               struct diags *diags)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_same_file(path, inputs[i]))
+            return refuse(path, "is an input of this command: an output cannot replace it", diags);
+    return atomic_file_check(path, force, diags);
+}
+
 enum hr_err outputs_check(const struct simulate_options *o, const char *output,
                           const struct columns *c, struct diags *diags)
 {

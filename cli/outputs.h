@@ -13,4 +13,8 @@
 enum hr_err outputs_check(const struct simulate_options *o, const char *output,
                           const struct columns *c, struct diags *diags);
 
+/* The same for one file that is made of n others. */
+enum hr_err outputs_check_file(const char *path, bool force, const char *const *inputs, size_t n,
+                               struct diags *diags);
+
 #endif

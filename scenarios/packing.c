@@ -96,13 +96,14 @@ static enum hr_err make_nodes(struct load *l, const struct pack_nodes_spec *spec
 }
 
 /* A file, at the place where it is named. */
-static enum hr_err named_file(const struct load *l, const void *at, const char *file, char **path,
+static enum hr_err named_file(struct load *l, const void *at, const char *file, char **path,
                               struct diag_place *place, char **line)
 {
     const struct node *n = node_get(at, "file");
     *path = check_path(&l->check, file);
     *place = place_of(n);
     *line = text_line(n->text, n->line);
+    l->out->inputs[l->out->n_inputs++] = *path;
     return *path ? HR_OK : HR_NOMEM;
 }
 
@@ -332,6 +333,9 @@ static enum hr_err load(const char *path, const char *bytes, size_t n, const cha
         return HR_NOMEM;
     enum hr_err err = bytes ? text_from_memory(&out->arena, path, true, bytes, n, diags, &text)
                             : text_read_file(&out->arena, path, diags, &text);
+    out->inputs[out->n_inputs++] = path;
+    if (err == HR_OK)
+        out->text = text->bytes;
     if (err == HR_OK)
         err = load_tree(text, sets, n_sets, path, diags, out);
     diags_sort(diags, first);

@@ -14,7 +14,7 @@
 #include "sim/diag.h"
 #include "traces/inventory.h"
 
-enum { PACKING_LEVELS = 64, PACKING_COLUMNS = 2 * POLICIES };
+enum { PACKING_INPUTS = 3, PACKING_LEVELS = 64, PACKING_COLUMNS = 2 * POLICIES };
 
 /* A policy with a rule of ties. */
 struct packing_column {
@@ -25,6 +25,9 @@ struct packing_column {
 struct packing_scenario {
     struct arena arena; /* of all below */
     const char *name, *description;
+    const char *text;                   /* as written, for result files */
+    const char *inputs[PACKING_INPUTS]; /* the scenario and the lists that were read */
+    uint32_t n_inputs;
     uint32_t replications;
     struct inventory_types types;
     struct cluster_nodes nodes;

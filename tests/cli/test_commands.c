@@ -200,6 +200,28 @@ Test(commands, pack)
     has(r.err, "nearest: 'name'");
 }
 
+Test(commands, pack_writes_a_file)
+{
+    expect(
+        "printf 'scenario: s\nreplications: 1\npacking:\n"
+        "  nodes: {groups: {a: {nodes: 2, gpus: 2}}}\n  pods: pods.csv\n' > s.yaml && "
+        "printf 'name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,1,1000\n' > pods.csv",
+        0);
+    expect("$H pack s.yaml && ls | grep -c h5", 1);
+    expect("$H pack s.yaml -o s.h5", 0);
+    has(r.err, "results: s.h5");
+    expect("$H pack s.yaml --json -o t.h5 && cmp s.h5 t.h5", 0);
+    expect("$H pack s.yaml -o s.h5", 2);
+    has(r.err, "s.h5");
+    expect("$H pack s.yaml -o s.h5 --force && cmp s.h5 t.h5", 0);
+    expect("$H pack s.yaml -o pods.csv --force", 2);
+    has(r.err, "cannot replace it");
+    expect("$H pack s.yaml -o ./s.yaml --force", 2);
+    has(r.err, "cannot replace it");
+    expect("$H show s.h5", 2);
+    has(r.err, "is of headroom pack");
+}
+
 Test(commands, trace_info)
 {
     expect("cd $S/traces/data/azure-llm-2023 && $H trace info AzureLLMInferenceTrace_conv.csv", 0);
