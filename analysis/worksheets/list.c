@@ -1,0 +1,62 @@
+/* The worksheets in their groups, and the search among them. */
+#include "analysis/worksheets/list.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+/* One row a sheet: X(symbol). In the order of print. */
+#define SHEET_LIST(X) X(little)
+
+#define SHEET_DECLARE(name) extern const struct sheet sheet_##name;
+SHEET_LIST(SHEET_DECLARE)
+#define SHEET_ADDRESS(name) &sheet_##name,
+const struct sheet *const sheets[] = {SHEET_LIST(SHEET_ADDRESS)};
+const size_t sheets_n = sizeof sheets / sizeof sheets[0];
+
+const char *const sheet_groups[] = {
+    "Queueing and pooling",
+    "One fleet: training plus inference",
+    "Checkpoints, spot capacity and failures",
+    "Sandboxed sessions and cold starts",
+    "Multi-tenant fine-tuning and adapters",
+    "Multi-tenant cloud: units, packing, scrubbing",
+    "Job queues, quotas and fair share",
+    "Operating a large fleet",
+    NULL,
+};
+
+const struct sheet *sheet_find(const char *name)
+{
+    for (size_t i = 0; i < sheets_n; i++)
+        if (strcmp(sheets[i]->name, name) == 0)
+            return sheets[i];
+    return NULL;
+}
+
+static bool contains(const char *text, const char *word)
+{
+    const size_t n = strlen(word);
+    for (; text && *text; text++)
+        if (strncasecmp(text, word, n) == 0)
+            return true;
+    return false;
+}
+
+static bool says(const struct sheet *s, const char *word)
+{
+    bool found = contains(s->name, word) || contains(s->question, word) || contains(s->doc, word);
+    for (uint8_t i = 0; i < s->n_inputs; i++)
+        found = found || contains(s->inputs[i].key, word) || contains(s->inputs[i].doc, word);
+    for (uint8_t i = 0; i < s->n_outputs; i++)
+        found = found || contains(s->outputs[i].key, word);
+    return found;
+}
+
+bool sheet_matches(const struct sheet *sheet, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!says(sheet, words[i]))
+            return false;
+    return true;
+}
