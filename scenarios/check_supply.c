@@ -1,5 +1,6 @@
 /* Checks of the fleet: its nodes, pools, supply, failures and maintenance. */
 #include "models/capacity/fleet.h"
+#include "models/hardware/catalogue.h"
 #include "scenarios/check_topology.h"
 #include "scenarios/power.h"
 #include "scenarios/sharing.h"
@@ -91,6 +92,28 @@ static void check_supply(const struct check *c, const struct pool_view *v)
 
 /* ---- the fleet ---- */
 
+/* The GPU that a fleet, a pool or a group names is one of the catalogue or of `hardware`. */
+static void check_gpu_name(const struct check *c, const void *at, const char *gpu)
+{
+    if (gpu && !gpu_type_find(c->hardware, gpu))
+        check_say(c, DIAG_ERROR, at, "gpu", gpu_type_nearest(c->hardware, gpu),
+                  "gpu: there is no type of GPU '%.60s': `headroom list --hardware` prints them, "
+                  "your own go into `hardware`",
+                  gpu);
+}
+
+static void check_gpu_names(const struct check *c, const struct fleet_spec *f)
+{
+    const struct group_spec *groups = f->groups.items;
+    const struct pool_spec *pools = f->pools.items;
+    if (f->groups.n == 0 && f->pools.n == 0)
+        check_gpu_name(c, f->at, f->gpu);
+    for (size_t i = 0; i < f->groups.n; i++)
+        check_gpu_name(c, groups[i].at, groups[i].gpu);
+    for (size_t i = 0; i < f->pools.n; i++)
+        check_gpu_name(c, pools[i].at, pools[i].gpu);
+}
+
 /* Keys of the fleet that are each pool's own where there are pools. */
 static void check_with_pools(const struct check *c, const struct fleet_spec *f)
 {
@@ -121,6 +144,7 @@ void check_fleet(const struct check *c)
     if (c->fleet_gpus > MOST_GPUS)
         check_say(c, DIAG_ERROR, f->at, pools ? "pools" : "nodes", NULL,
                   "more than 1,000,000 GPUs");
+    check_gpu_names(c, f);
     for (size_t i = 0; i < pools_count(c) && (!pools || f->pools.n); i++) {
         const struct pool_view v = pools_view(c, i);
         check_supply(c, &v);

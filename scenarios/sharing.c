@@ -84,10 +84,11 @@ static void check_mig(const struct check *c, const struct pool_view *v)
     const struct gpu_type *type = type_of(c, v);
     const struct sharing_spec *s = v->sharing;
     uint64_t per_node = v->nodes ? v->gpus / v->nodes : 1;
-    if (!type || !type->mig.profiles) {
-        check_say(c, DIAG_ERROR, s->at, "by", type ? NULL : gpu_type_nearest(c->hardware, v->gpu),
-                  "by: mig: '%.40s' %s", v->gpu ? v->gpu : "",
-                  type ? "cannot be partitioned" : "is no type of GPU");
+    if (!type)
+        return; /* said: it is no type of GPU */
+    if (!type->mig.profiles) {
+        check_say(c, DIAG_ERROR, s->at, "by", NULL, "by: mig: '%.40s' cannot be partitioned",
+                  v->gpu);
         return;
     }
     if (type != mig_type(c))

@@ -13,7 +13,8 @@ static const struct field group_rows[] = {
              .required = true),
     SPEC_ROW(GROUP, gpus_per_node, "gpus_per_node", FIELD_WHOLE, "GPUs of one node", .min = 1,
              .max = 64, .fallback = "8"),
-    SPEC_ROW(GROUP, gpu, "gpu", FIELD_TEXT, "GPU by its catalogue name", .fallback = "h100-sxm"),
+    SPEC_ROW(GROUP, gpu, "gpu", FIELD_TEXT, "GPU of the catalogue or of `hardware`",
+             .fallback = "h100-sxm"),
 };
 static const struct field_table group =
     SPEC_OF(GROUP, group_rows, "group", "Nodes that are alike", .brief = NULL);
@@ -290,7 +291,8 @@ static const struct field pool_rows[] = {
              .max = 100000, .required = true),
     SPEC_ROW(POOL, gpus_per_node, "gpus_per_node", FIELD_WHOLE,
              "GPUs of one node [gpus_per_node_count]", .min = 1, .max = 64, .fallback = "8"),
-    SPEC_ROW(POOL, gpu, "gpu", FIELD_TEXT, "GPU by its catalogue name", .fallback = "h100-sxm"),
+    SPEC_ROW(POOL, gpu, "gpu", FIELD_TEXT, "GPU of the catalogue or of `hardware`",
+             .fallback = "h100-sxm"),
     SPEC_ROW(POOL, price_usd_per_h, "price", FIELD_NUMBER,
              "Price of one GPU-hour; without it reserved $2.35/h [h100_reserved_1y_usd_gpu_h], "
              "on-demand $2.95/h [h100_on_demand_specialty_usd_gpu_h], spot $1.60/h "
@@ -311,7 +313,8 @@ static const struct field fleet_rows[] = {
              .max = 100000),
     SPEC_ROW(FLEET, gpus_per_node, "gpus_per_node", FIELD_WHOLE,
              "GPUs of one node [gpus_per_node_count]", .min = 1, .max = 64, .fallback = "8"),
-    SPEC_ROW(FLEET, gpu, "gpu", FIELD_TEXT, "GPU by its catalogue name", .fallback = "h100-sxm"),
+    SPEC_ROW(FLEET, gpu, "gpu", FIELD_TEXT, "GPU of the catalogue or of `hardware`",
+             .fallback = "h100-sxm"),
     SPEC_ROW(FLEET, groups, "groups", FIELD_LIST, "Groups of nodes, in place of `nodes`",
              .table = &group, .max = 64),
     SPEC_ROW(FLEET, pools, "pools", FIELD_MAP,
