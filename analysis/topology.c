@@ -180,6 +180,11 @@ static void print_leaves(FILE *out, const struct topology_units *u)
             fprintf(out, ", %u GPUs", u->leaf_nodes[l] * u->gpus_per_node);
         fprintf(out, "%s%s\n", *name ? "  " : "", name);
     }
+    for (uint32_t s = 0, end; u->n_spines > 1 && s < u->n_spines; s = end) {
+        end = alike(u->spine_leaves, u->n_spines, s);
+        fprintf(out, "  %5u spine%s of %u leaf group%s\n", end - s, end - s == 1 ? "" : "s",
+                u->spine_leaves[s], u->spine_leaves[s] == 1 ? "" : "s");
+    }
     for (uint32_t r = 0, end; r < u->n_racks; r = end) {
         end = alike(u->rack_nodes, u->n_racks, r);
         fprintf(out, "  %5u rack%s of %u nodes\n", end - r, end - r == 1 ? "" : "s",
@@ -219,6 +224,7 @@ static void json_units(struct json *j, const struct topology_units *u)
     if (u->gpus_per_node)
         json_whole(j, "gpus_per_node", u->gpus_per_node);
     json_counts(j, "leaf_nodes", u->leaf_nodes, u->n_leaves);
+    json_counts(j, "spine_leaves", u->spine_leaves, u->n_spines);
     json_counts(j, "rack_nodes", u->rack_nodes, u->n_racks);
     json_close(j);
 }

@@ -129,14 +129,22 @@ static void add_free(struct text *t, const struct waits *w, const struct waits_j
     text_add(t, " While it waited for its first start %s GPUs were free on average.", number);
 }
 
+static bool same_placeable(const struct waits *w, const struct waits_job *j, int a, int b,
+                           double until)
+{
+    struct waits_span x = {0}, y = {0};
+    waits_placeable(w, j->design, (enum placeable_kind)a, j->submit_s, until, &x);
+    waits_placeable(w, j->design, (enum placeable_kind)b, j->submit_s, until, &y);
+    return x.least == y.least && x.mean == y.mean && x.most == y.most;
+}
+
 /* What a gang could have started on meanwhile: GPUs may be free and of no use to it. */
 static void print_placeable(FILE *out, const struct waits *w, const struct waits_job *j)
 {
     static const char *const labels[PLACEABLES] = {
-        [PLACEABLE_FREE] = "free in all",
-        [PLACEABLE_BLOCK] = "in one node",
-        [PLACEABLE_WHOLE] = "whole nodes",
-        [PLACEABLE_LEAF] = "in one leaf",
+        [PLACEABLE_FREE] = "free in all",      [PLACEABLE_BLOCK] = "in one node",
+        [PLACEABLE_WHOLE] = "whole nodes",     [PLACEABLE_LEAF] = "in one leaf",
+        [PLACEABLE_SPINE] = "below one spine",
     };
     double until = isnan(j->start_s) ? end_of(w) : j->start_s;
     struct waits_span span;
@@ -144,6 +152,8 @@ static void print_placeable(FILE *out, const struct waits *w, const struct waits
         return;
     fprintf(out, "  GPUs a start could have  %8s %8s %8s\n", "least", "mean", "most");
     for (int k = 0; k < PLACEABLES; k++) {
+        if (k == PLACEABLE_SPINE && same_placeable(w, j, k, PLACEABLE_WHOLE, until))
+            continue; /* there is one spine */
         char mean[NUMBER_SIZE], most[NUMBER_SIZE];
         waits_placeable(w, j->design, (enum placeable_kind)k, j->submit_s, until, &span);
         number_show(mean, span.mean, 1);

@@ -30,7 +30,7 @@ static void bed_init(struct bed *b, enum place_rule rule)
     uint32_t leaf_nodes[LEAVES];
     for (uint32_t l = 0; l < LEAVES; l++)
         leaf_nodes[l] = l + 1 < LEAVES ? PER_LEAF : NODES - (LEAVES - 1) * PER_LEAF;
-    const struct fabric fabric = {leaf_nodes, LEAVES};
+    const struct fabric fabric = {.leaf_nodes = leaf_nodes, .n_leaves = LEAVES};
     const struct node_group group = {.nodes = NODES, .gpus_per_node = 8};
     arena_init(&b->arena);
     rng_init(&b->rng, 1, 0, "bench", "placement");

@@ -43,6 +43,8 @@ static enum hr_err draw_slurm(const char *path, const struct topo_options *o, st
         .leaves = t.leaves,
         .leaf_nodes = t.leaf_nodes,
         .n_leaves = t.n_leaves,
+        .spine_leaves = t.spine_leaves,
+        .n_spines = t.n_spines,
         .rack_nodes = t.rack_nodes,
         .n_racks = t.n_racks,
         .n_nodes = t.n_nodes,
@@ -66,6 +68,8 @@ static enum hr_err draw_fleet(const char *path, const struct topo_options *o, st
             .placement = place_rule_names[p->place],
             .leaf_nodes = p->fabric.leaf_nodes,
             .n_leaves = p->fabric.n_leaves,
+            .spine_leaves = p->fabric.spine_leaves,
+            .n_spines = p->fabric.n_spines,
             .gpus_per_node = p->n_groups == 1 ? p->groups[0].gpus_per_node : 0,
         };
         for (size_t g = 0; g < p->n_groups; g++)

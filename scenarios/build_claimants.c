@@ -361,6 +361,16 @@ static void warn_of_load(const struct build *b, const struct training_spec *t,
               100 * load.share, load.warning);
 }
 
+/* The curve by how far apart the GPUs of a gang are. */
+static void build_distance(const struct distance_spec *d, uint32_t ppm[LEASE_SPANS])
+{
+    const double speed[LEASE_SPANS] = {[SPAN_LEAF] = d->leaf,
+                                       [SPAN_LEAVES] = d->leaves,
+                                       [SPAN_SPINES] = isnan(d->spines) ? d->leaves : d->spines};
+    for (int span = 0; d->at && span < LEASE_SPANS; span++)
+        ppm[span] = (uint32_t)(1e6 * speed[span] + 0.5);
+}
+
 enum hr_err build_queue(const struct build *b, const char *name, const struct training_spec *t,
                         const struct claim *claim, struct queue_plan *out)
 {
@@ -392,10 +402,6 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         .detection = build_dist(&t->restart.detection),
         .preemption = build_preemption(&t->preemption),
         .elastic = build_elastic(&t->elastic),
-        .span_speed_ppm = {[SPAN_LEAF] =
-                               t->distance.at ? (uint32_t)(1e6 * t->distance.leaf + 0.5) : 0,
-                           [SPAN_LEAVES] =
-                               t->distance.at ? (uint32_t)(1e6 * t->distance.leaves + 0.5) : 0},
         .placement = t->slice ? SHAPE_SLICE : (enum shape_kind)t->placement,
         .slice = sharing_slice(b->check, t->slice),
         .jobs = trace ? &trace->list : NULL,
@@ -404,6 +410,7 @@ enum hr_err build_queue(const struct build *b, const char *name, const struct tr
         .work_factor = t->jobs.work_factor,
         .jobs_offset_ns = sim_time_from_s(t->jobs.offset_s),
     };
+    build_distance(&t->distance, out->span_speed_ppm);
     TRY(build_drawn(b, &t->drawn, &out->mix));
     TRY(tenants_build(b, name, t, claim, out));
     return build_backlog(b, &t->backlog, out);

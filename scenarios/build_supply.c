@@ -200,7 +200,39 @@ static enum hr_err read_fabric(const struct build *b, const struct pool_view *v,
                   (unsigned long long)v->nodes, v->name);
         return HR_INPUT;
     }
-    *out = (struct fabric){file.leaf_nodes, file.n_leaves};
+    if (t->domains && !file.blocks) {
+        check_say(b->check, DIAG_ERROR, t->at, "domains", NULL,
+                  "domains: the file is a tree of switches, which has no blocks");
+        return HR_INPUT;
+    }
+    if (t->domains)
+        *out = (struct fabric){.leaf_nodes = file.rack_nodes,
+                               .n_leaves = file.n_racks,
+                               .spine_leaves = file.leaf_racks,
+                               .n_spines = file.n_leaves};
+    else
+        *out = (struct fabric){.leaf_nodes = file.leaf_nodes,
+                               .n_leaves = file.n_leaves,
+                               .spine_leaves = file.spine_leaves,
+                               .n_spines = file.n_spines};
+    return HR_OK;
+}
+
+/* So many of each, as given or the last with the rest; their number into n. HR_NOMEM. */
+static enum hr_err divide(const struct build *b, uint64_t all, uint64_t each,
+                          const struct field_list *given, const uint32_t **out, uint32_t *n)
+{
+    const uint64_t *items = given->items;
+    uint64_t units = given->n ? given->n : (all + each - 1) / each;
+    uint32_t *sizes = arena_array(b->check->arena, units, sizeof *sizes);
+    if (!sizes)
+        return HR_NOMEM;
+    for (uint64_t i = 0; i < units; i++) {
+        uint64_t rest = all - (given->n ? 0 : i * each);
+        sizes[i] = (uint32_t)(given->n ? items[i] : rest < each ? rest : each);
+    }
+    *out = sizes;
+    *n = (uint32_t)units;
     return HR_OK;
 }
 
@@ -208,21 +240,14 @@ static enum hr_err build_fabric(const struct build *b, const struct pool_view *v
                                 struct fabric *out)
 {
     const struct topology_spec *t = v->topology;
-    const uint64_t *given = t->leaves.items;
     if (!t->at)
         return HR_OK;
     if (t->file)
         return read_fabric(b, v, out);
-    uint64_t n = t->leaves.n ? t->leaves.n : (v->nodes + t->leaf - 1) / t->leaf;
-    uint32_t *nodes = arena_array(b->check->arena, n, sizeof *nodes);
-    if (!nodes)
-        return HR_NOMEM;
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t rest = v->nodes - (t->leaves.n ? 0 : i * t->leaf);
-        nodes[i] = (uint32_t)(t->leaves.n ? given[i] : rest < t->leaf ? rest : t->leaf);
-    }
-    *out = (struct fabric){nodes, (uint32_t)n};
-    return HR_OK;
+    TRY(divide(b, v->nodes, t->leaf, &t->leaves, &out->leaf_nodes, &out->n_leaves));
+    if (t->spine == FIELD_NO_WHOLE && t->spines.n == 0)
+        return HR_OK;
+    return divide(b, out->n_leaves, t->spine, &t->spines, &out->spine_leaves, &out->n_spines);
 }
 
 /* Cohorts are the same in every pool; GPUs of their own are in the first reserved one. */

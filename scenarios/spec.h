@@ -95,12 +95,15 @@ struct maintenance_spec {
     int wait, order;
 };
 
-/* Which nodes are behind the same leaf switches. */
+/* Which nodes are behind the same leaf switches, which of those below the same spine. */
 struct topology_spec {
     const void *at;
     uint64_t leaf;            /* nodes of each leaf group */
     struct field_list leaves; /* of uint64_t: nodes of each, in place of leaf */
-    const char *file;         /* topology.conf, in place of both */
+    uint64_t spine;           /* leaf groups of each spine; none: there is one */
+    struct field_list spines; /* of uint64_t: leaf groups of each, in place of spine */
+    const char *file;         /* topology.conf, in place of all of these */
+    bool domains;             /* its base blocks are leaf groups */
 };
 
 /* How GPUs are shared. */
@@ -445,7 +448,7 @@ struct tenant_spec {
 /* How fast a gang is by how far apart its nodes are. */
 struct distance_spec {
     const void *at;
-    double leaf, leaves;
+    double leaf, leaves, spines;
 };
 
 struct training_spec {

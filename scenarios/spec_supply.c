@@ -22,6 +22,8 @@ static const struct field_table group =
 /* ---- topology ---- */
 
 #define TOPOLOGY struct topology_spec
+static const struct field spine_leaves = {
+    .kind = FIELD_WHOLE, .doc = "leaf groups", .min = 1, .max = 100000};
 static const struct field leaf_nodes = {
     .kind = FIELD_WHOLE, .doc = "nodes", .min = 1, .max = 100000};
 static const struct field topology_rows[] = {
@@ -32,14 +34,30 @@ static const struct field topology_rows[] = {
              "Nodes of each leaf group, in place of `leaf`: `[32, 32, 31]`", .item = &leaf_nodes,
              .max = 100000),
     SPEC_ROW(
+        TOPOLOGY, spine, "spine", FIELD_WHOLE,
+        "Leaf groups below one spine (block, pod); the last may have fewer; without it there is "
+        "one spine",
+        .min = 1, .max = 100000),
+    SPEC_ROW(TOPOLOGY, spines, "spines", FIELD_LIST,
+             "Leaf groups below each spine, in place of `spine`: `[4, 4, 3]`",
+             .item = &spine_leaves, .max = 100000),
+    SPEC_ROW(
         TOPOLOGY, file, "file", FIELD_TEXT,
-        "Slurm's topology.conf, in place of both: leaf switches, or blocks of the largest size",
+        "Slurm's topology.conf, in place of all of these: leaf switches and the switches above "
+        "them, or blocks of the largest size",
         .unit = UNIT_NONE),
+    SPEC_ROW(
+        TOPOLOGY, domains, "domains", FIELD_FLAG,
+        "A file of blocks: its base blocks are leaf groups (NVSwitch domains of several nodes), "
+        "its largest blocks spines",
+        .fallback = "no"),
 };
-static const struct field_table topology =
-    SPEC_OF(TOPOLOGY, topology_rows, "topology",
-            "Which nodes are behind the same leaf switches: leaf groups in the order of nodes",
-            .brief = "leaf");
+static const struct field_table topology = SPEC_OF(
+    TOPOLOGY, topology_rows, "topology",
+    "Which nodes are behind the same leaf switches: leaf groups in the order of nodes, and "
+    "spines in the order of leaf groups. An NVSwitch domain of several nodes is a leaf "
+    "group: racks of 18 compute trays, eight to a scalable unit, are `{leaf: 18, spine: 8}`",
+    .brief = "leaf");
 
 /* ---- sharing ---- */
 
@@ -101,13 +119,13 @@ static const struct field_table power = SPEC_OF(
     "Racks and what they may draw; a GPU that a lease has counts as busy", .brief = "rack_limit");
 
 #define LAYOUT_ROWS(TYPE, pools_doc, ...)                                                          \
-    SPEC_TABLE(TYPE, topology, "topology", "Leaf groups; without it all nodes are alike",          \
-               &topology),                                                                         \
+    SPEC_TABLE(TYPE, topology, "topology",                                                         \
+               "Leaf groups and spines; without it all nodes are alike", &topology),               \
         SPEC_TABLE(TYPE, power, "power", "Power limits of racks; without it there are none",       \
                    &power),                                                                        \
         SPEC_WORD(TYPE, placement, "placement",                                                    \
                   "On which node with room a start goes: fewest free GPUs; lowest; most free "     \
-                  "GPUs; fewest, leaf groups kept whole" pools_doc,                                \
+                  "GPUs; fewest, leaf groups kept whole, gangs in few of them" pools_doc,          \
                   place_rule_names, PLACE_RULES, __VA_ARGS__),                                     \
         SPEC_TABLE(TYPE, sharing, "sharing", "Without it a GPU is held whole", &sharing)
 

@@ -208,8 +208,10 @@ static const struct field_table elastic =
 static const struct field distance_rows[] = {
     SPEC_ROW(DISTANCE, leaf, "leaf", FIELD_NUMBER, "On several nodes of one leaf group",
              .above = true, .max = 1, .fallback = "1"),
-    SPEC_ROW(DISTANCE, leaves, "leaves", FIELD_NUMBER, "On nodes of several leaf groups",
+    SPEC_ROW(DISTANCE, leaves, "leaves", FIELD_NUMBER, "On several leaf groups of one spine",
              .above = true, .max = 1, .fallback = "1"),
+    SPEC_ROW(DISTANCE, spines, "spines", FIELD_NUMBER,
+             "On leaf groups of several spines; without it as `leaves`", .above = true, .max = 1),
 };
 static const struct field_table distance =
     SPEC_OF(DISTANCE, distance_rows, "distance",

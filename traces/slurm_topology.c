@@ -1,8 +1,9 @@
 /* Reader of Slurm's topology.conf; slurm_topology.h says what it understands.
  *
  * Lines become switches or blocks with the names they contain; then, in a tree, the leaf switches
- * are the leaf groups and each other switch must contain switches that are there; blocks are racks,
- * and as many in a row as the largest block size holds are a leaf group. */
+ * are the leaf groups, in the order of the file but those of one spine together, and each other
+ * switch must contain switches that are there; blocks are racks, and as many in a row as the
+ * largest block size holds are a leaf group. */
 #include "traces/slurm_topology.h"
 
 #include "sim/vec.h"
@@ -22,9 +23,10 @@ static const char *const key_names[KEYS] = {"SwitchName", "BlockName",  "Nodes",
 struct unit {
     const char *name;
     size_t line;
-    bool leaf;         /* it has nodes */
-    size_t first, end; /* of its nodes, or of the switches it contains, in names */
-    uint32_t level;    /* 1: leaf; 0: not known yet */
+    bool leaf;                /* it has nodes */
+    size_t first, end;        /* of its nodes, or of the switches it contains, in names */
+    uint32_t level;           /* 1: leaf; 0: not known yet */
+    const struct unit *above; /* of a leaf switch: the first that contains it, or itself */
 };
 
 struct reading {
@@ -278,21 +280,72 @@ static enum hr_err find_levels(const struct reading *r, uint32_t *highest)
     return HR_OK;
 }
 
-/* Leaf switches, or blocks, in the order of the file: their nodes. */
-static enum hr_err take_nodes(const struct reading *r, struct slurm_topology *t, uint32_t *counts,
-                              const char **names, uint32_t *n)
+/* A leaf switch, or a block: its nodes. */
+static enum hr_err take_nodes(const struct reading *r, struct slurm_topology *t,
+                              const struct unit *u, uint32_t *count, const char **name)
 {
+    if (t->n_nodes + (u->end - u->first) > SLURM_NODES_MAX)
+        return wrong(r, u->line, NULL, "more than 100,000 nodes");
+    *name = u->name;
+    *count = (uint32_t)(u->end - u->first);
+    for (size_t k = u->first; k < u->end; k++)
+        t->nodes[t->n_nodes++] = r->names.items[k];
+    return HR_OK;
+}
+
+static enum hr_err take_blocks(const struct reading *r, struct slurm_topology *t,
+                               const char **names)
+{
+    for (size_t i = 0; i < r->units.n; i++, t->n_racks++)
+        TRY(take_nodes(r, t, &r->units.items[i], &t->rack_nodes[i], &names[i]));
+    return HR_OK;
+}
+
+static void find_above(const struct reading *r)
+{
+    for (size_t i = 0; i < r->units.n; i++)
+        r->units.items[i].above = &r->units.items[i];
     for (size_t i = 0; i < r->units.n; i++) {
         const struct unit *u = &r->units.items[i];
-        if (!u->leaf)
-            continue;
-        if (t->n_nodes + (u->end - u->first) > SLURM_NODES_MAX)
-            return wrong(r, u->line, NULL, "more than 100,000 nodes");
-        names[*n] = u->name;
-        counts[(*n)++] = (uint32_t)(u->end - u->first);
-        for (size_t k = u->first; k < u->end; k++)
-            t->nodes[t->n_nodes++] = r->names.items[k];
+        for (size_t k = u->first; !u->leaf && k < u->end; k++) {
+            struct unit *below = find(r, r->names.items[k]);
+            if (below->above == below)
+                below->above = u;
+        }
     }
+}
+
+/* The leaf switches of a spine, in the order of the file. */
+static enum hr_err take_spine(const struct reading *r, struct slurm_topology *t,
+                              const struct unit *spine)
+{
+    t->spines[t->n_spines] = spine->name;
+    for (size_t i = 0; i < r->units.n; i++) {
+        const struct unit *u = &r->units.items[i];
+        if (!u->leaf || u->above != spine)
+            continue;
+        TRY(take_nodes(r, t, u, &t->leaf_nodes[t->n_leaves], &t->leaves[t->n_leaves]));
+        t->n_leaves++;
+        t->spine_leaves[t->n_spines]++;
+    }
+    t->n_spines++;
+    return HR_OK;
+}
+
+/* Spine by spine, in the order in which the file first names a leaf switch of each. */
+static enum hr_err take_leaves(const struct reading *r, struct slurm_topology *t)
+{
+    find_above(r);
+    for (size_t i = 0; i < r->units.n; i++) {
+        const struct unit *u = &r->units.items[i];
+        bool taken = !u->leaf;
+        for (size_t k = 0; k < i && !taken; k++)
+            taken = r->units.items[k].leaf && r->units.items[k].above == u->above;
+        if (!taken)
+            TRY(take_spine(r, t, u->above));
+    }
+    if (t->levels == 1)
+        t->n_spines = 0;
     return HR_OK;
 }
 
@@ -314,6 +367,7 @@ static enum hr_err join_blocks(const struct reading *r, struct slurm_topology *t
         if (in_unit == 0)
             t->leaves[t->n_leaves++] = r->units.items[i].name;
         t->leaf_nodes[t->n_leaves - 1] += t->rack_nodes[i];
+        t->leaf_racks[t->n_leaves - 1]++;
         in_unit = base == 0 || in_unit + base >= unit ? 0 : in_unit + base;
     }
     return HR_OK;
@@ -325,17 +379,21 @@ static enum hr_err take(const struct reading *r, struct slurm_topology *t)
     t->leaves = arena_array(r->arena, r->units.n, sizeof *t->leaves);
     t->leaf_nodes = arena_array(r->arena, r->units.n, sizeof *t->leaf_nodes);
     t->rack_nodes = arena_array(r->arena, r->units.n, sizeof *t->rack_nodes);
+    t->leaf_racks = arena_array(r->arena, r->units.n, sizeof *t->leaf_racks);
+    t->spines = arena_array(r->arena, r->units.n, sizeof *t->spines);
+    t->spine_leaves = arena_array(r->arena, r->units.n, sizeof *t->spine_leaves);
     const char **racks = arena_array(r->arena, r->units.n, sizeof *racks);
-    if (!t->nodes || !t->leaves || !t->leaf_nodes || !t->rack_nodes || !racks)
+    if (!t->nodes || !t->leaves || !t->leaf_nodes || !t->rack_nodes || !t->leaf_racks ||
+        !t->spines || !t->spine_leaves || !racks)
         return HR_NOMEM;
     t->blocks = r->blocks;
     TRY(check_names(r));
     if (t->blocks) {
-        TRY(take_nodes(r, t, t->rack_nodes, racks, &t->n_racks));
+        TRY(take_blocks(r, t, racks));
         TRY(join_blocks(r, t));
     } else {
         TRY(find_levels(r, &t->levels));
-        TRY(take_nodes(r, t, t->leaf_nodes, t->leaves, &t->n_leaves));
+        TRY(take_leaves(r, t));
     }
     return check_twice(r, t);
 }

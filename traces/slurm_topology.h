@@ -1,7 +1,8 @@
 /* Reader of Slurm's topology.conf, of both plugins.
  *
  *     topology/tree    SwitchName=leaf01 Nodes=n[01-32]     a leaf switch: a leaf group
- *                      SwitchName=spine Switches=leaf[01-04]
+ *                      SwitchName=pod01 Switches=leaf[01-04] the first that contains it: its spine
+ *                      SwitchName=core Switches=pod[01-02]  switches above are no level
  *     topology/block   BlockName=rack01 Nodes=n[01-04]      a base block: a rack
  *                      BlockSizes=4,8,32                    the largest is a leaf group
  *
@@ -19,11 +20,14 @@ enum { SLURM_NODES_MAX = 100000 };
 struct slurm_topology {
     bool blocks;
     uint32_t n_nodes, n_leaves, n_racks; /* racks: 0 in a tree */
-    const char **nodes;                  /* names, leaf group by leaf group; the arena's, as all */
-    const char **leaves;                 /* names; of blocks that of the first */
-    uint32_t *leaf_nodes;                /* how many nodes each has */
-    uint32_t *rack_nodes;
-    uint32_t levels; /* of switches; of blocks: of block sizes */
+    const char **nodes;   /* names, by leaf group, those by spine; the arena's, as all */
+    const char **leaves;  /* names; of blocks that of the first */
+    uint32_t *leaf_nodes; /* how many nodes each has */
+    uint32_t *rack_nodes, *leaf_racks; /* nodes of each rack; racks of each leaf group */
+    const char **spines;               /* names */
+    uint32_t *spine_leaves;            /* leaf groups of each */
+    uint32_t n_spines;                 /* 0: no switch is above a leaf, or blocks */
+    uint32_t levels;                   /* of switches; of blocks: of block sizes */
 };
 
 /* HR_INPUT: all that is wrong is described with file, line and column. */

@@ -167,7 +167,8 @@ struct reclaim_plan {
     X(BEST_FIT, "best-fit", "the node with fewest free GPUs")                                      \
     X(FIRST_FIT, "first-fit", "the lowest node")                                                   \
     X(WORST_FIT, "worst-fit", "the node with most free GPUs: spreads")                             \
-    X(TOPOLOGY, "topology", "best fit that keeps leaf groups whole and gangs in few of them")
+    X(TOPOLOGY, "topology",                                                                        \
+      "best fit that keeps leaf groups whole and gangs in few of them, and in few spines")
 
 #define PLACE_ENUM(code, name, doc) PLACE_##code,
 enum place_rule { PLACE_LIST(PLACE_ENUM) PLACE_RULES };
@@ -175,10 +176,14 @@ enum place_rule { PLACE_LIST(PLACE_ENUM) PLACE_RULES };
 extern const char *const place_rule_names[PLACE_RULES];
 
 /* Leaf groups (scalable units): the nodes behind one set of leaf switches, in order of node number.
+ * Spines (blocks, pods): the leaf groups below one set of spine switches, in the same order. An
+ * NVSwitch domain of several nodes is a leaf group too, the scalable unit of such domains a spine.
  */
 struct fabric {
-    const uint32_t *leaf_nodes; /* not owned; nodes of each, in all those of the pool */
-    uint32_t n_leaves;          /* 0: no topology */
+    const uint32_t *leaf_nodes;   /* not owned; nodes of each, in all those of the pool */
+    uint32_t n_leaves;            /* 0: no topology */
+    const uint32_t *spine_leaves; /* not owned; leaf groups of each, in all n_leaves */
+    uint32_t n_spines;            /* 0 or 1: no such level */
 };
 
 /* Racks of a pool and the power that each may draw: so many nodes by number, beginning anew with a
@@ -244,7 +249,7 @@ enum shape_kind {
 extern const char *const shape_kind_names[SHAPE_KINDS];
 
 /* How far apart the GPUs of a lease are. */
-enum lease_span { SPAN_NODE, SPAN_LEAF, SPAN_LEAVES, LEASE_SPANS };
+enum lease_span { SPAN_NODE, SPAN_LEAF, SPAN_LEAVES, SPAN_SPINES, LEASE_SPANS };
 extern const char *const lease_span_names[LEASE_SPANS];
 
 struct shape {
@@ -520,7 +525,8 @@ const struct fleet_churn *fleet_churn(const struct fleet *f);
     X(FREE, "free", "free GPUs")                                                                   \
     X(BLOCK, "block", "the largest number of free GPUs in one node")                               \
     X(WHOLE, "whole", "GPUs of wholly free nodes: the largest gang on whole nodes")                \
-    X(LEAF, "leaf", "of these, the most in one leaf group: the largest gang in one")
+    X(LEAF, "leaf", "of these, the most in one leaf group: the largest gang in one")               \
+    X(SPINE, "spine", "of these, the most below one spine")
 #define PLACEABLE_ENUM(code, name, doc) PLACEABLE_##code,
 enum placeable_kind { PLACEABLE_LIST(PLACEABLE_ENUM) PLACEABLES };
 #undef PLACEABLE_ENUM

@@ -27,6 +27,7 @@ enum hr_err fleet_placeable_start(struct fleet *f, simtime_ns start, simtime_ns 
             p->windows[w].least[k] = UINT32_MAX;
     p->now[PLACEABLE_FREE] = p->now[PLACEABLE_WHOLE] = f->nodes.n_free;
     p->now[PLACEABLE_LEAF] = nodes_largest_leaf(&f->nodes);
+    p->now[PLACEABLE_SPINE] = nodes_largest_spine(&f->nodes);
     p->now[PLACEABLE_BLOCK] = f->nodes.largest;
     return HR_OK;
 }
@@ -61,6 +62,7 @@ void placeable_look(struct fleet *f, simtime_ns now)
     p->now[PLACEABLE_BLOCK] = nodes_largest_block(&f->nodes);
     p->now[PLACEABLE_WHOLE] = f->nodes.n_whole;
     p->now[PLACEABLE_LEAF] = nodes_largest_leaf(&f->nodes);
+    p->now[PLACEABLE_SPINE] = nodes_largest_spine(&f->nodes);
 }
 
 const struct placeable_window *fleet_placeable(struct fleet *f, simtime_ns now, size_t *n)

@@ -60,7 +60,7 @@ static void measure(struct nodes *ns, const struct node_group *groups, size_t n_
 enum hr_err nodes_init(struct nodes *ns, const struct node_group *groups, size_t n_groups,
                        uint32_t units_per_gpu, struct arena *arena)
 {
-    *ns = (struct nodes){.uniform = true, .leaves = {.n = 1}};
+    *ns = (struct nodes){.uniform = true, .leaves = {.n = 1, .n_spines = 1}};
     measure(ns, groups, n_groups, units_per_gpu);
     ns->size = arena_array(arena, ns->n, sizeof *ns->size);
     ns->free_count = arena_array(arena, ns->n, sizeof *ns->free_count);
@@ -152,8 +152,16 @@ uint32_t nodes_largest_leaf(const struct nodes *ns)
 {
     if (ns->leaves.n == 1)
         return ns->n_whole;
-    uint32_t leaf = leaves_most(&ns->leaves);
+    uint32_t leaf = leaves_most(&ns->leaves, leaves_all(&ns->leaves));
     return leaf == NODE_NONE ? 0 : ns->leaves.whole[leaf] * ns->largest;
+}
+
+uint32_t nodes_largest_spine(const struct nodes *ns)
+{
+    if (ns->leaves.n_spines == 1)
+        return ns->n_whole;
+    uint32_t spine = spines_most(&ns->leaves);
+    return spine == NODE_NONE ? 0 : ns->leaves.spine_whole[spine] * ns->largest;
 }
 
 bool nodes_consistent(const struct nodes *ns)
@@ -184,7 +192,7 @@ bool nodes_consistent(const struct nodes *ns)
 
 const char *const shape_kind_names[SHAPE_KINDS] = {"one-node",         "whole-nodes", "any",
                                                    "only-whole-nodes", "one-leaf",    "slice"};
-const char *const lease_span_names[LEASE_SPANS] = {"node", "leaf", "leaves"};
+const char *const lease_span_names[LEASE_SPANS] = {"node", "leaf", "leaves", "spines"};
 #define NAME_ENTRY(code, name, doc) name,
 const char *const place_rule_names[PLACE_RULES] = {PLACE_LIST(NAME_ENTRY)};
 #undef NAME_ENTRY
@@ -256,9 +264,15 @@ static uint32_t most_strict(const struct nodes *ns, bool leaf)
     return leaf ? ns->leaves.largest * ns->largest : ns->n_gpus;
 }
 
+/* The leaf group by the rule that holds whole nodes and one remainder. */
+static uint32_t one_leaf(const struct nodes *ns, uint32_t gpus)
+{
+    return leaves_with(ns, leaves_all(&ns->leaves), gpus / ns->largest, gpus % ns->largest);
+}
+
 static enum grant strict_fit(const struct nodes *ns, const struct shape *shape)
 {
-    uint32_t size = ns->largest, gpus = shape->gpus;
+    uint32_t gpus = shape->gpus;
     bool leaf = shape->kind == SHAPE_ONE_LEAF && ns->leaves.n > 1;
     assert(ns->uniform);
     if (gpus > most_strict(ns, leaf))
@@ -267,8 +281,7 @@ static enum grant strict_fit(const struct nodes *ns, const struct shape *shape)
         return GRANT_ROOM;
     if (!whole_nodes_free(ns, gpus))
         return GRANT_SHAPE;
-    return !leaf || leaves_with(ns, gpus / size, gpus % size) != NODE_NONE ? GRANT_OK
-                                                                           : GRANT_TOPOLOGY;
+    return !leaf || one_leaf(ns, gpus) != NODE_NONE ? GRANT_OK : GRANT_TOPOLOGY;
 }
 
 enum grant nodes_fit(const struct nodes *ns, const struct shape *shape)
@@ -323,22 +336,23 @@ static void take_in_leaf(struct nodes *ns, uint32_t leaf, uint32_t gpus, struct 
 {
     gpus = take_whole_from(ns, ns->leaves.first[leaf], gpus, out);
     if (gpus > 0)
-        take_part(ns, leaves_tightest(ns, leaf, gpus), gpus, out);
+        take_part(ns, leaves_tightest(ns, (struct leaf_range){leaf, leaf + 1}, gpus), gpus, out);
 }
 
-/* Whole nodes from as few leaf groups as there may be; returns what is left. */
-static uint32_t take_by_leaves(struct nodes *ns, uint32_t gpus, struct parts *out)
+/* Whole nodes from as few of some leaf groups as there may be; returns what is left. */
+static uint32_t take_by_leaves(struct nodes *ns, struct leaf_range range, uint32_t gpus,
+                               struct parts *out)
 {
     uint32_t size = ns->largest;
     while (gpus >= size) {
-        uint32_t leaf = leaves_with(ns, gpus / size, gpus % size);
+        uint32_t leaf = leaves_with(ns, range, gpus / size, gpus % size);
         if (leaf != NODE_NONE) {
             take_in_leaf(ns, leaf, gpus, out);
             return 0;
         }
-        leaf = leaves_with(ns, gpus / size, 0);
+        leaf = leaves_with(ns, range, gpus / size, 0);
         if (leaf == NODE_NONE)
-            leaf = leaves_most(&ns->leaves);
+            leaf = leaves_most(&ns->leaves, range);
         if (leaf == NODE_NONE)
             break;
         uint32_t whole = ns->leaves.whole[leaf], n = gpus / size < whole ? gpus / size : whole;
@@ -348,12 +362,57 @@ static uint32_t take_by_leaves(struct nodes *ns, uint32_t gpus, struct parts *ou
     return gpus;
 }
 
+/* From a spine that has them. */
+static void take_in_spine(struct nodes *ns, uint32_t spine, uint32_t gpus, struct parts *out)
+{
+    struct leaf_range range = leaves_of_spine(&ns->leaves, spine);
+    gpus = take_by_leaves(ns, range, gpus, out);
+    if (gpus > 0)
+        take_part(ns, leaves_tightest(ns, range, gpus), gpus, out);
+}
+
+/* In one leaf group, else in one spine, else from as few spines as there may be; returns what is
+ * left. */
+static uint32_t take_by_spines(struct nodes *ns, uint32_t gpus, struct parts *out)
+{
+    uint32_t size = ns->largest, leaf = one_leaf(ns, gpus);
+    if (leaf != NODE_NONE) {
+        take_in_leaf(ns, leaf, gpus, out);
+        return 0;
+    }
+    while (gpus >= size) {
+        uint32_t spine = spines_with(ns, gpus / size, gpus % size);
+        if (spine != NODE_NONE) {
+            take_in_spine(ns, spine, gpus, out);
+            return 0;
+        }
+        spine = spines_with(ns, gpus / size, 0);
+        if (spine == NODE_NONE)
+            spine = spines_most(&ns->leaves);
+        if (spine == NODE_NONE)
+            break;
+        uint32_t whole = ns->leaves.spine_whole[spine];
+        uint32_t n = gpus / size < whole ? gpus / size : whole;
+        take_by_leaves(ns, leaves_of_spine(&ns->leaves, spine), n * size, out);
+        gpus -= n * size;
+    }
+    return gpus;
+}
+
+static uint32_t take_by_level(struct nodes *ns, uint32_t gpus, struct parts *out)
+{
+    const struct leaves *ls = &ns->leaves;
+    if (ns->rule != PLACE_TOPOLOGY || ls->n == 1)
+        return take_whole_from(ns, 0, gpus, out);
+    return ls->n_spines == 1 ? take_by_leaves(ns, leaves_all(ls), gpus, out)
+                             : take_by_spines(ns, gpus, out);
+}
+
 /* Whole nodes and one remainder; false when there are not enough, then nothing is taken. */
 static bool take_whole(struct nodes *ns, uint32_t gpus, struct parts *out)
 {
     size_t n_before = out->n;
-    bool by_leaves = ns->rule == PLACE_TOPOLOGY && ns->leaves.n > 1;
-    gpus = by_leaves ? take_by_leaves(ns, gpus, out) : take_whole_from(ns, 0, gpus, out);
+    gpus = take_by_level(ns, gpus, out);
     if (gpus == 0)
         return true;
     uint32_t node = gpus <= ns->largest ? best_fit(ns, gpus) : NODE_NONE;
@@ -387,20 +446,29 @@ enum hr_err nodes_take(struct nodes *ns, const struct shape *shape, struct parts
     else if (one)
         take_part(ns, one_node(ns, gpus), gpus, out);
     else if (shape->kind == SHAPE_ONE_LEAF && ns->leaves.n > 1)
-        take_in_leaf(ns, leaves_with(ns, gpus / ns->largest, gpus % ns->largest), gpus, out);
+        take_in_leaf(ns, one_leaf(ns, gpus), gpus, out);
     else if (shape->kind == SHAPE_ANY || !take_whole(ns, gpus, out))
         take_fullest(ns, gpus, out);
     racks_settle(ns);
     return HR_OK;
 }
 
+/* How far apart two nodes are. */
+static enum lease_span apart(const struct leaves *ls, uint32_t a, uint32_t b)
+{
+    if (a == b)
+        return SPAN_NODE;
+    if (ls->n == 1 || ls->of[a] == ls->of[b])
+        return SPAN_LEAF;
+    bool spine = ls->n_spines == 1 || ls->spine_of[ls->of[a]] == ls->spine_of[ls->of[b]];
+    return spine ? SPAN_LEAVES : SPAN_SPINES;
+}
+
 enum lease_span nodes_span(const struct nodes *ns, const struct parts *parts)
 {
     enum lease_span span = SPAN_NODE;
     for (size_t i = 1; i < parts->n; i++) {
-        uint32_t a = parts->items[0].node, b = parts->items[i].node;
-        bool far = ns->leaves.n > 1 && ns->leaves.of[a] != ns->leaves.of[b];
-        enum lease_span here = a == b ? SPAN_NODE : far ? SPAN_LEAVES : SPAN_LEAF;
+        enum lease_span here = apart(&ns->leaves, parts->items[0].node, parts->items[i].node);
         span = here > span ? here : span;
     }
     return span;

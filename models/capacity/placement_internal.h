@@ -16,10 +16,11 @@
  *    wholly free nodes, so that whole leaf groups stay whole.
  * Larger shapes:
  *  - SHAPE_PREFER_WHOLE walks the wholly free nodes by number and takes each that is not larger
- * than what is left; the rest goes to one node by best fit. With topology: as SHAPE_ONE_LEAF where
- * a leaf group holds it; else whole nodes leaf group by leaf group, those with most of them first,
- *    the last one the tightest that holds what is left. Where whole nodes and one remainder are not
- *    to be had: as SHAPE_ANY.
+ *    than what is left; the rest goes to one node by best fit. With topology: as SHAPE_ONE_LEAF
+ *    where a leaf group holds it; else in the spine with fewest wholly free nodes that holds it;
+ *    else spine by spine, those with most of them first, the last one the tightest that holds what
+ *    is left. In a spine: whole nodes leaf group by leaf group in the same way, and the rest on the
+ *    tightest node. Where whole nodes and one remainder are not to be had: as SHAPE_ANY.
  *  - SHAPE_WHOLE_NODES: likewise, but it waits where they are not to be had.
  *  - SHAPE_ONE_LEAF: whole nodes by number and one remainder (the tightest node of the group) in
  *    one leaf group: with first-fit the lowest, with worst-fit the one with most wholly free nodes,
@@ -54,7 +55,8 @@ struct parts {
     size_t n, capacity;
 };
 
-/* Leaf groups of nodes with neighbouring numbers, and which have how many wholly free nodes. */
+/* Leaf groups of nodes with neighbouring numbers, and which have how many wholly free nodes; and
+ * the spines of neighbouring leaf groups. */
 struct leaves {
     uint32_t n;              /* 1: no topology, and nothing below is there */
     uint32_t *first;         /* nodes [first[i], first[i + 1]) */
@@ -64,6 +66,15 @@ struct leaves {
     struct number_set *with; /* from 1; leaf groups by wholly free nodes */
     uint32_t *n_with;
     struct number_set counts; /* numbers of wholly free nodes that occur, from 1 */
+    uint32_t n_spines;        /* 1: no such level, and nothing below is there */
+    uint32_t *spine_first;    /* leaf groups [spine_first[i], spine_first[i + 1]) */
+    uint32_t *spine_of;       /* spine of a leaf group */
+    uint32_t *spine_whole;    /* wholly free nodes of each */
+};
+
+/* Leaf groups [first, end). */
+struct leaf_range {
+    uint32_t first, end;
 };
 
 enum { RACK_MAX_NODES = 64 };
@@ -115,7 +126,7 @@ struct nodes {
 enum hr_err nodes_init(struct nodes *ns, const struct node_group *groups, size_t n_groups,
                        uint32_t units_per_gpu, struct arena *arena);
 
-/* The rule, and leaf groups with so many nodes each (n 0: none); before anything is taken. */
+/* The rule, and leaf groups and spines (n 0: none); before anything is taken. */
 enum hr_err nodes_arrange(struct nodes *ns, enum place_rule rule, const struct fabric *fabric,
                           struct arena *arena);
 
@@ -154,16 +165,31 @@ enum lease_span nodes_span(const struct nodes *ns, const struct parts *parts);
 /* A node of a leaf group begins (by 1) or ceases (by -1) to be wholly free. */
 void leaves_whole(struct leaves *ls, uint32_t node, int by);
 
-/* The leaf group by the rule that has so many wholly free nodes and, on another node, rest free
- * GPUs (fewer than a node); NODE_NONE: there is none. whole >= 1. */
-uint32_t leaves_with(const struct nodes *ns, uint32_t whole, uint32_t rest);
+static inline struct leaf_range leaves_all(const struct leaves *ls)
+{
+    return (struct leaf_range){0, ls->n};
+}
 
-/* The one with fewest wholly free nodes, or with most; NODE_NONE: none has any. */
+/* The leaf groups of a spine. */
+struct leaf_range leaves_of_spine(const struct leaves *ls, uint32_t spine);
+
+/* Of some leaf groups the one by the rule that has so many wholly free nodes and, on another node,
+ * rest free GPUs (fewer than a node); NODE_NONE: there is none. whole >= 1. */
+uint32_t leaves_with(const struct nodes *ns, struct leaf_range range, uint32_t whole,
+                     uint32_t rest);
+
+/* The one with fewest wholly free nodes of all, or with most of some; NODE_NONE: none has any. */
 uint32_t leaves_fewest(const struct leaves *ls);
-uint32_t leaves_most(const struct leaves *ls);
+uint32_t leaves_most(const struct leaves *ls, struct leaf_range range);
 
-/* The tightest node of a leaf group with so many free GPUs, wholly free ones last; or NODE_NONE. */
-uint32_t leaves_tightest(const struct nodes *ns, uint32_t leaf, uint32_t gpus);
+/* The tightest node of some leaf groups with so many free GPUs, wholly free ones last; or
+ * NODE_NONE. */
+uint32_t leaves_tightest(const struct nodes *ns, struct leaf_range range, uint32_t gpus);
+
+/* As leaves_with and leaves_most of spines, with fewest wholly free nodes whatever the rule is.
+ * They walk over all spines, of which there are few; only a gang over leaf groups asks. */
+uint32_t spines_with(const struct nodes *ns, uint32_t whole, uint32_t rest);
+uint32_t spines_most(const struct leaves *ls);
 
 bool leaves_consistent(const struct nodes *ns);
 
@@ -208,8 +234,9 @@ uint32_t nodes_free_below(const struct nodes *ns, uint32_t share);
 /* The most free GPUs of a node. */
 uint32_t nodes_largest_block(const struct nodes *ns);
 
-/* GPUs of the wholly free nodes of the leaf group that has most of them. */
+/* GPUs of the wholly free nodes of the leaf group, or of the spine, that has most of them. */
 uint32_t nodes_largest_leaf(const struct nodes *ns);
+uint32_t nodes_largest_spine(const struct nodes *ns);
 
 /* The index agrees with the masks. */
 bool nodes_consistent(const struct nodes *ns);

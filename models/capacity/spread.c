@@ -2,9 +2,9 @@
  *
  * The rules are those of placement (placement_internal.h) with "free" read as "free or incoming and
  * unclaimed": wholly available nodes by number and one remainder where they are to be had, with the
- * topology rule in one leaf group where one has them (that with fewest, ties: the lowest); else the
- * nodes with fewest available GPUs first. Of what it takes on a node, free GPUs come first. Starts
- * like this are rare, so plain walks over all nodes will do. */
+ * topology rule in one leaf group, else in one spine, where one has them (that with fewest, ties:
+ * the lowest); else the nodes with fewest available GPUs first. Of what it takes on a node, free
+ * GPUs come first. Starts like this are rare, so plain walks over all nodes will do. */
 #include "models/capacity/fleet_internal.h"
 
 #include <assert.h>
@@ -64,20 +64,38 @@ static uint32_t whole_in(const struct fleet *f, struct range r)
     return n;
 }
 
-static struct range leaf(const struct fleet *f, uint32_t i)
+static struct range leaf(const struct leaves *ls, uint32_t i)
 {
-    return (struct range){f->nodes.leaves.first[i], f->nodes.leaves.first[i + 1]};
+    return (struct range){ls->first[i], ls->first[i + 1]};
 }
 
-/* In the leaf group with fewest wholly available nodes that has them. */
-static bool take_in_a_leaf(struct fleet *f, uint32_t gpus)
+static struct range spine(const struct leaves *ls, uint32_t i)
 {
+    struct leaf_range leaves = leaves_of_spine(ls, i);
+    return (struct range){ls->first[leaves.first], ls->first[leaves.end]};
+}
+
+/* In the one with fewest wholly available nodes that has them, of n leaf groups or spines. */
+static bool take_in_one(struct fleet *f, uint32_t gpus, uint32_t n,
+                        struct range (*unit)(const struct leaves *ls, uint32_t i))
+{
+    const struct leaves *ls = &f->nodes.leaves;
     uint32_t best = NONE;
-    for (uint32_t i = 0; i < f->nodes.leaves.n; i++)
-        if (take_whole(f, leaf(f, i), gpus) &&
-            (best == NONE || whole_in(f, leaf(f, i)) < whole_in(f, leaf(f, best))))
+    for (uint32_t i = 0; i < n; i++)
+        if (take_whole(f, unit(ls, i), gpus) &&
+            (best == NONE || whole_in(f, unit(ls, i)) < whole_in(f, unit(ls, best))))
             best = i;
-    return best != NONE && take_whole(f, leaf(f, best), gpus);
+    return best != NONE && take_whole(f, unit(ls, best), gpus);
+}
+
+/* In one unit of the lowest level that holds it. */
+static bool take_by_level(struct fleet *f, uint32_t gpus)
+{
+    const struct leaves *ls = &f->nodes.leaves;
+    if (f->nodes.rule != PLACE_TOPOLOGY || ls->n == 1)
+        return false;
+    return take_in_one(f, gpus, ls->n, leaf) ||
+           (ls->n_spines > 1 && take_in_one(f, gpus, ls->n_spines, spine));
 }
 
 static void plan_strict(struct fleet *f, const struct shape *shape, uint32_t free, uint32_t block)
@@ -97,11 +115,9 @@ void spread_plan(struct fleet *f, const struct shape *shape, uint32_t free, uint
     }
     const struct range all = {0, f->nodes.n};
     spread_survey(f, 0, f->nodes.n, free);
-    if (shape->kind == SHAPE_PREFER_WHOLE) {
-        bool leaves = f->nodes.rule == PLACE_TOPOLOGY && f->nodes.leaves.n > 1;
-        if ((leaves && take_in_a_leaf(f, shape->gpus)) || take_whole(f, all, shape->gpus))
-            return;
-    }
+    if (shape->kind == SHAPE_PREFER_WHOLE &&
+        (take_by_level(f, shape->gpus) || take_whole(f, all, shape->gpus)))
+        return;
     memset(f->take, 0, f->nodes.n);
     uint32_t left = take_fewest(f, all, shape->gpus, 1, f->nodes.n);
     assert(left == 0);

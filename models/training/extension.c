@@ -49,7 +49,10 @@ void extensions_slow(const struct training *t, struct gang *g)
     const uint32_t *ppm = t->plan->span_speed_ppm;
     g->speed = elastic_speed_of(&t->plan->elastic, g->row.gpus, g->held);
     /* where distance does not matter it is not looked at */
-    uint32_t slow = ppm[SPAN_LEAF] || ppm[SPAN_LEAVES] ? ppm[span_of(t, g)] : 0;
+    bool matters = false;
+    for (int span = 0; span < LEASE_SPANS; span++)
+        matters = matters || ppm[span] > 0;
+    uint32_t slow = matters ? ppm[span_of(t, g)] : 0;
     double powered = fleet_lease_speed(gang_fleet(t, g), g->lease);
     if (powered < 1) { /* both as one fraction, which has few enough digits */
         g->speed = elastic_slowed(g->speed, slow > 0 ? powered * slow / 1e6 : powered);

@@ -334,6 +334,8 @@ Test(commands, topo_says_what_it_understood)
     has(r.out, "8 racks of 4 nodes");
     expect("$H topo " RAMP " --set fleet.topology.leaf=3 --set fleet.placement=topology", 0);
     has(r.out, "placed by topology");
+    expect("$H topo " RAMP " --set fleet.topology.leaf=1 --set fleet.topology.spine=2", 0);
+    has(r.out, "spines of 2 leaf groups");
     expect(
         "printf '\\tGPU0\\tGPU1\\tCPU Affinity\\nGPU0\\tX\\tNV4\\t0\\nGPU1\\tNV6\\tX\\t0\\n' > "
         "t.txt; "

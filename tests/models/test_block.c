@@ -10,7 +10,7 @@ static const uint32_t two_groups[] = {2, 2};
 static struct rig_plan plan_of(enum victim_rule rule)
 {
     struct rig_plan plan = rig_plan_of(4, rule);
-    plan.fabric = (struct fabric){two_groups, 2};
+    plan.fabric = (struct fabric){.leaf_nodes = two_groups, .n_leaves = 2};
     return plan;
 }
 

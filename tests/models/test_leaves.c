@@ -24,7 +24,7 @@ static void site_init(struct site *s, enum place_rule rule, uint32_t size, const
         group.nodes += leaves[i];
     *s = (struct site){0};
     arena_init(&s->arena);
-    const struct fabric fabric = {leaves, n_leaves};
+    const struct fabric fabric = {.leaf_nodes = leaves, .n_leaves = n_leaves};
     cr_assert_eq(nodes_init(&s->nodes, &group, 1, 1, &s->arena), HR_OK);
     cr_assert_eq(nodes_arrange(&s->nodes, rule, &fabric, &s->arena), HR_OK);
 }

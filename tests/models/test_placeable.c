@@ -9,7 +9,8 @@
 Test(placeable, a_worked_case)
 {
     const uint32_t groups[] = {1, 1};
-    const struct rig_plan two = {.nodes = 2, .gpus_per_node = 8, .fabric = {groups, 2}};
+    const struct rig_plan two = {
+        .nodes = 2, .gpus_per_node = 8, .fabric = {.leaf_nodes = groups, .n_leaves = 2}};
     struct rig r;
     rig_init(&r, &two);
     struct toy *t = rig_add(&r, &toy_low);
@@ -27,9 +28,9 @@ Test(placeable, a_worked_case)
         uint64_t gpu_s[PLACEABLES];
         uint32_t least[PLACEABLES];
     } want[] = {
-        {{5 * 16 + 15 * 10, 20 * 8, 5 * 16 + 15 * 8, 20 * 8}, {10, 8, 8, 8}},
-        {{10 * 10 + 10 * 2, 10 * 8 + 10 * 2, 10 * 8, 10 * 8}, {2, 2, 0, 0}},
-        {{10 * 2, 10 * 2, 0, 0}, {2, 2, 0, 0}}, /* the last window is cut by the end */
+        {{5 * 16 + 15 * 10, 20 * 8, 5 * 16 + 15 * 8, 20 * 8, 5 * 16 + 15 * 8}, {10, 8, 8, 8, 8}},
+        {{10 * 10 + 10 * 2, 10 * 8 + 10 * 2, 10 * 8, 10 * 8, 10 * 8}, {2, 2, 0, 0, 0}},
+        {{10 * 2, 10 * 2, 0, 0, 0}, {2, 2, 0, 0, 0}}, /* the last window is cut by the end */
     };
     cr_assert_eq(n, 3);
     for (size_t i = 0; i < n; i++)
@@ -37,6 +38,30 @@ Test(placeable, a_worked_case)
             cr_assert(w[i].gpu_ns[k] == want[i].gpu_s[k] * SIM_S &&
                           w[i].least[k] == want[i].least[k],
                       "window %zu, %d: %lu, %u", i, k, w[i].gpu_ns[k] / SIM_S, w[i].least[k]);
+    rig_fini(&r);
+}
+
+/* Two spines of a leaf group and of two: the largest gang below one of them. */
+Test(placeable, below_one_spine)
+{
+    const uint32_t groups[] = {1, 1, 1}, spines[] = {1, 2};
+    const struct rig_plan three = {
+        .nodes = 3,
+        .gpus_per_node = 8,
+        .fabric = {.leaf_nodes = groups, .n_leaves = 3, .spine_leaves = spines, .n_spines = 2}};
+    struct rig r;
+    rig_init(&r, &three);
+    struct toy *t = rig_add(&r, &toy_low);
+    cr_assert_eq(fleet_placeable_start(r.fleet, 0, 20 * SIM_S, 20 * SIM_S), HR_OK);
+    rig_run(&r, 5 * SIM_S);
+    toy_acquire(t, SHAPE_ONE_NODE, 8, GPU_TRAINING, 0);
+    toy_acquire(t, SHAPE_ONE_NODE, 8, GPU_TRAINING, 1);
+    fleet_want_pass(r.fleet);
+    rig_run(&r, 20 * SIM_S);
+    size_t n;
+    const struct placeable_window *w = fleet_placeable(r.fleet, 20 * SIM_S, &n);
+    cr_assert(n == 1 && w->least[PLACEABLE_SPINE] == 8);
+    cr_assert_eq(w->gpu_ns[PLACEABLE_SPINE], (5 * 16 + 15 * 8) * SIM_S);
     rig_fini(&r);
 }
 

@@ -25,7 +25,7 @@ static struct world_plan hour(const struct queue_plan *queue)
         .queue = queue,
         .end_ns = SIM_HOUR,
         .place = PLACE_TOPOLOGY,
-        .fabric = {groups, 2},
+        .fabric = {.leaf_nodes = groups, .n_leaves = 2},
     };
 }
 
@@ -100,7 +100,7 @@ Test(queue_topology, distance_slows_a_gang)
     struct world_plan plan = hour(&queue);
     const uint32_t split[] = {2, 2,
                               1}; /* the third gang gets nodes of the second and third group */
-    plan.fabric = (struct fabric){split, 3};
+    plan.fabric = (struct fabric){.leaf_nodes = split, .n_leaves = 3};
     plan.place = PLACE_BEST_FIT;
     struct world w;
     world_open(&w, &plan);
@@ -110,5 +110,29 @@ Test(queue_topology, distance_slows_a_gang)
     cr_assert_eq(world_row(&w, 2)->end_ns, 200 * SIM_S);
     cr_assert_eq(world_row(&w, 2)->done_ns, 100 * SIM_S);
     cr_assert_eq(world_total(&w, GPU_TRAINING), (16 * 125 + 8 * 100 + 16 * 200) * SIM_S);
+    world_close(&w);
+}
+
+/* Leaf groups of a node each, two below one spine and three below another: a gang below one
+ * spine at 4/5 of its speed, one over both at 2/5. */
+Test(queue_topology, spines_slow_a_gang_more)
+{
+    static const uint32_t leaf_nodes[] = {1, 1, 1, 1, 1}, spine_leaves[] = {2, 3};
+    struct job jobs[] = {gang(0, 3, 100), gang(0, 2, 100), gang(500, 4, 100)};
+    struct job_trace trace = {jobs, 3, 0};
+    struct queue_plan queue = world_queue(&trace, 40);
+    queue.placement = SHAPE_PREFER_WHOLE;
+    queue.span_speed_ppm[SPAN_LEAF] = 1000000;
+    queue.span_speed_ppm[SPAN_LEAVES] = 800000;
+    queue.span_speed_ppm[SPAN_SPINES] = 400000;
+    struct world_plan plan = hour(&queue);
+    plan.fabric = (struct fabric){
+        .leaf_nodes = leaf_nodes, .n_leaves = 5, .spine_leaves = spine_leaves, .n_spines = 2};
+    struct world w;
+    world_open(&w, &plan);
+    world_run(&w);
+    cr_assert_eq(world_row(&w, 0)->end_ns, 125 * SIM_S);
+    cr_assert_eq(world_row(&w, 1)->end_ns, 125 * SIM_S);
+    cr_assert_eq(world_row(&w, 2)->end_ns, 750 * SIM_S);
     world_close(&w);
 }

@@ -26,7 +26,7 @@ static void site_init(struct site *s, enum place_rule rule, const uint32_t *leav
     for (uint32_t l = 0; l < n_leaves; l++)
         n += leaves[l];
     const struct node_group group = {.nodes = n, .gpus_per_node = SIZE};
-    const struct fabric fabric = {leaves, n_leaves};
+    const struct fabric fabric = {.leaf_nodes = leaves, .n_leaves = n_leaves};
     const struct rack_plan racks = {.power = power, .nodes = rack_nodes, .limit_w = limit_w};
     arena_init(&s->arena);
     cr_assert_eq(nodes_init(&s->nodes, &group, 1, 1, &s->arena), HR_OK);

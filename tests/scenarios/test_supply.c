@@ -242,6 +242,32 @@ Test(supply, leaf_groups_come_from_slurm)
     scenario_free(s);
 }
 
+/* Spines by one number and by a list; blocks of a file whose base blocks are NVSwitch domains. */
+Test(supply, spines_arrive_with_their_leaf_groups)
+{
+    struct scenario *s = kit_load(
+        "scenario: spines\nhorizon: 2h\n"
+        "fleet:\n  placement: topology\n  pools:\n"
+        "    a: {nodes: 10, topology: {leaf: 3, spine: 3}}\n"
+        "    b: {nodes: 6, topology: {leaves: [1, 3, 2], spines: [1, 2]}}\n"
+        "    c: {nodes: 32, topology: {domains: yes, file: " TEST_SOURCE_ROOT
+        "/tests/traces/topology/slurm_topology_su32_block.conf}}\n"
+        "training:\n  big: {backlog: {gangs: [16GPU]}, distance: {leaf: 0.9, leaves: 0.8, "
+        "spines: 0.5}}\n"
+        "designs:\n  shared:\n",
+        NULL, 0);
+    struct plan p = kit_plan(s, NULL);
+    const struct fabric *a = &p.pools[0].fabric, *b = &p.pools[1].fabric, *c = &p.pools[2].fabric;
+    cr_assert(a->n_leaves == 4 && a->n_spines == 2);
+    cr_assert(a->spine_leaves[0] == 3 && a->spine_leaves[1] == 1);
+    cr_assert(b->n_spines == 2 && b->spine_leaves[0] == 1 && b->spine_leaves[1] == 2);
+    cr_assert(c->n_leaves == 8 && c->leaf_nodes[7] == 4 && c->n_spines == 1);
+    cr_assert(c->spine_leaves[0] == 8);
+    const uint32_t *ppm = p.queues[0].span_speed_ppm;
+    cr_assert(ppm[SPAN_LEAF] == 900000 && ppm[SPAN_LEAVES] == 800000 && ppm[SPAN_SPINES] == 500000);
+    scenario_free(s);
+}
+
 Test(supply, distance_slows_gangs)
 {
     struct scenario *s = kit_load(
@@ -253,6 +279,7 @@ Test(supply, distance_slows_gangs)
     cr_assert_eq(p.queues[0].span_speed_ppm[SPAN_NODE], 0);
     cr_assert_eq(p.queues[0].span_speed_ppm[SPAN_LEAF], 1000000);
     cr_assert_eq(p.queues[0].span_speed_ppm[SPAN_LEAVES], 800000);
+    cr_assert_eq(p.queues[0].span_speed_ppm[SPAN_SPINES], 800000, "as across leaf groups");
     scenario_free(s);
 }
 

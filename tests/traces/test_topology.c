@@ -352,6 +352,29 @@ Test(topology, slurm_trees)
     close_reading(&r);
 }
 
+/* Three levels: leaf groups of one spine stand together, whatever the order of the file; a leaf
+ * switch that nothing contains is below a spine of its own. */
+Test(topology, slurm_spines)
+{
+    static const char *const leaves[] = {"a1", "a2", "b1", "c"};
+    struct reading r;
+    read_unit_text(&r,
+                   "SwitchName=core Switches=pod[1-2]\n"
+                   "SwitchName=pod1 Switches=a1,a2\nSwitchName=pod2 Switches=b1\n"
+                   "SwitchName=a1 Nodes=n[1-2]\nSwitchName=b1 Nodes=m[1-3]\n"
+                   "SwitchName=c Nodes=z\nSwitchName=a2 Nodes=n[3-6]\n");
+    expect_ok(&r);
+    cr_assert(r.unit.levels == 3 && r.unit.n_leaves == 4 && r.unit.n_spines == 3);
+    for (size_t i = 0; i < 4; i++)
+        cr_assert_str_eq(r.unit.leaves[i], leaves[i]);
+    cr_assert(r.unit.spine_leaves[0] == 2 && r.unit.spine_leaves[1] == 1);
+    cr_assert(r.unit.leaf_nodes[1] == 4 && r.unit.leaf_nodes[2] == 3);
+    cr_assert_str_eq(r.unit.spines[1], "pod2");
+    cr_assert_str_eq(r.unit.nodes[2], "n3");
+    cr_assert_str_eq(r.unit.nodes[9], "z");
+    close_reading(&r);
+}
+
 Test(topology, slurm_blocks)
 {
     struct reading r;
@@ -367,6 +390,7 @@ Test(topology, slurm_blocks)
     expect_ok(&r);
     cr_assert(r.unit.n_leaves == 2 && r.unit.leaf_nodes[0] == 7 && r.unit.leaf_nodes[1] == 4);
     cr_assert_str_eq(r.unit.leaves[1], "c");
+    cr_assert(r.unit.leaf_racks[0] == 2 && r.unit.leaf_racks[1] == 1 && r.unit.n_spines == 0);
     close_reading(&r);
 }
 
