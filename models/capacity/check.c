@@ -23,8 +23,9 @@ static bool masks_agree(const struct fleet *f)
 {
     const uint64_t *withheld = f->nodes.racks.withheld;
     for (uint32_t node = 0; node < f->nodes.n; node++)
-        f->seen[node] =
-            f->nodes.free_mask[node] | f->out_mask[node] | (withheld ? withheld[node] : 0);
+        f->seen[node] = f->nodes.free_mask[node] | f->out_mask[node] |
+                        (withheld ? withheld[node] : 0) |
+                        (f->nodes.slices ? slices_laying(&f->nodes, node) : 0);
     for (size_t i = 0; i < f->leases.n; i++)
         if (f->leases.items[i].phase != LEASE_GONE && !see_parts(f, &f->leases.items[i]))
             return false;
@@ -52,6 +53,12 @@ static void expect_nodes(const struct fleet *f, bool compute)
     uint32_t free = compute ? 0 : f->nodes.n_free + f->nodes.racks.n_withheld;
     for (uint32_t node = 0; node < f->nodes.n; node++) {
         uint32_t slices = compute ? slices_free_compute(&f->nodes, node) : 0;
+        if (f->nodes.slices) {
+            uint32_t laying = mask_count(slices_laying(&f->nodes, node));
+            const struct slices *s = f->nodes.slices;
+            f->expected.items[GPU_RECONFIGURING] +=
+                compute ? laying / s->stride * s->t->gpu.compute : laying;
+        }
         if (node_closed(f, node))
             f->expected.items[f->out_state[node]] +=
                 compute ? slices : mask_count(f->out_mask[node]);

@@ -87,6 +87,7 @@ static void pass(void *ctx, uint32_t arg)
         if (ops->schedule)
             ops->schedule(ops->self, now);
     }
+    relayout_look(f, now);
     f->in_pass = false;
     f->next_pass_ns = now + 1;
     strand(f);
@@ -161,6 +162,7 @@ static enum hr_err init(struct fleet *f, const struct fleet_plan *plan)
     uint32_t others = f->nodes.n_gpus - least_gpus(f, plan->supply.spares);
     f->startable = others < nodes_most(&f->nodes) ? others : nodes_most(&f->nodes);
     TRY(nodes_out_init(f));
+    TRY(relayout_init(f, &plan->sharing));
     TRY(collect_init(f));
     TRY(victims_init(f));
     TRY(quota_init(f, plan->cohorts, plan->n_cohorts));
@@ -180,7 +182,6 @@ struct fleet *fleet_new(const struct fleet_plan *plan, struct engine *engine, st
         .seed = seed,
         .replication = replication,
         .units_per_gpu = fleet_plan_units_per_gpu(plan),
-        .reconfigure_ns = plan->sharing.reconfigure_ns,
         .free_slot = NONE,
         .free_claim = NONE,
         .pass_timer = TIMER_NONE,
@@ -203,6 +204,7 @@ void fleet_free(struct fleet *f)
     }
     if (f->pass_timer != TIMER_NONE)
         engine_timer_free(f->engine, f->pass_timer);
+    relayout_fini(f);
     vec_free(&f->leases);
     vec_free(&f->slot_of);
     vec_free(&f->claims);
@@ -260,7 +262,7 @@ enum hr_err fleet_claimant_add(struct fleet *f, const char *name, const struct q
 
 /* ---- taking free GPUs ---- */
 
-enum grant fleet_would(const struct fleet *f, uint32_t claimant, const struct shape *shape)
+static enum grant would(const struct fleet *f, uint32_t claimant, const struct shape *shape)
 {
     enum grant fit = shape->gpus > f->startable ? GRANT_NEVER : nodes_fit(&f->nodes, shape);
     enum grant ceiling = quota_ceiling(f, claimant, shape->gpus);
@@ -273,18 +275,39 @@ enum grant fleet_would(const struct fleet *f, uint32_t claimant, const struct sh
     return shape->gpus <= fleet_lent(f, claimant) ? fit : GRANT_QUOTA;
 }
 
-enum grant fleet_acquire(struct fleet *f, uint32_t claimant, const struct ask *ask,
+enum grant fleet_shape(const struct fleet *f, uint32_t claimant, struct shape *shape)
+{
+    enum grant exact = would(f, claimant, shape);
+    struct shape larger;
+    if (!f->nodes.slices || (exact != GRANT_ROOM && exact != GRANT_SHAPE))
+        return exact;
+    for (uint32_t i = 0; slices_larger(&f->nodes, shape, &i, &larger);)
+        if (would(f, claimant, &larger) == GRANT_OK) {
+            *shape = larger;
+            return GRANT_OK;
+        }
+    return exact;
+}
+
+enum grant fleet_would(const struct fleet *f, uint32_t claimant, const struct shape *shape)
+{
+    struct shape given = *shape;
+    return fleet_shape(f, claimant, &given);
+}
+
+enum grant fleet_acquire(struct fleet *f, uint32_t claimant, const struct ask *asked,
                          enum gpu_state state, lease_id *out)
 {
-    const struct shape *shape = &ask->shape;
-    enum grant would = fleet_would(f, claimant, shape);
-    bool room = would == GRANT_ROOM || would == GRANT_SHAPE || would == GRANT_TOPOLOGY;
+    struct ask ask = *asked;
+    const struct shape *shape = &ask.shape;
+    enum grant grant = fleet_shape(f, claimant, &ask.shape);
+    bool room = grant == GRANT_ROOM || grant == GRANT_SHAPE || grant == GRANT_TOPOLOGY;
     if (room && f->watch.refused)
         f->watch.refused(f->watch.self, shape->gpus);
-    if (would != GRANT_OK)
-        return would;
+    if (grant != GRANT_OK)
+        return grant;
     uint32_t slot;
-    if (lease_new(f, claimant, ask, &slot) != HR_OK)
+    if (lease_new(f, claimant, &ask, &slot) != HR_OK)
         return GRANT_FAILED;
     if (nodes_take(&f->nodes, shape, &f->leases.items[slot].parts) != HR_OK) {
         lease_drop(f, slot);
@@ -342,7 +365,12 @@ uint32_t fleet_units_per_gpu(const struct fleet *f)
 
 uint32_t fleet_slice_memory(const struct fleet *f, uint8_t profile)
 {
-    return f->nodes.slices->index.t->gpu.profiles[profile].memory;
+    return f->nodes.slices->t->gpu.profiles[profile].memory;
+}
+
+uint32_t fleet_slices_for(const struct fleet *f, uint32_t profiles)
+{
+    return f->nodes.slices ? slices_wider(&f->nodes, profiles) : profiles;
 }
 
 uint32_t fleet_lease_compute(const struct fleet *f, lease_id l)
@@ -365,7 +393,12 @@ uint32_t fleet_lent(const struct fleet *f, uint32_t claimant)
 
 enum grant fleet_fit(const struct fleet *f, const struct shape *shape)
 {
-    return nodes_fit(&f->nodes, shape);
+    enum grant fit = nodes_fit(&f->nodes, shape);
+    struct shape larger;
+    uint32_t i = 0;
+    if (!f->nodes.slices || (fit != GRANT_ROOM && fit != GRANT_SHAPE))
+        return fit;
+    return slices_larger(&f->nodes, shape, &i, &larger) ? GRANT_OK : fit;
 }
 
 bool fleet_power_binds(const struct fleet *f, const struct shape *shape)
@@ -445,11 +478,6 @@ struct reclaim_row *fleet_lease_reclaim(struct fleet *f, lease_id l)
 {
     uint32_t row = lease_at(f, l)->row;
     return row == NONE ? NULL : &f->rows.items[row];
-}
-
-const struct fleet_churn *fleet_churn(const struct fleet *f)
-{
-    return &f->churn;
 }
 
 const struct reclaim_row *fleet_reclaims(const struct fleet *f, size_t *n)

@@ -203,13 +203,28 @@ enum sharing_kind {
     SHARING_CLIENTS /* so many alike clients a GPU: MPS, time-slicing */
 };
 
+/* What some GPUs of a pool of instances are cut into. */
+struct slice_layout {
+    const struct mig_tables *mig; /* not owned; of a fixed one: with its starts alone */
+    uint32_t gpus;                /* that have it at first: the next ones by number */
+    bool fixed;                   /* its instances are always there; else made as asked for */
+    bool target;                  /* idle GPUs of fixed layouts may be re-laid to it */
+    simtime_ns reconfigure_ns;    /* after an instance the next one is made in its place */
+};
+
 struct sharing_plan {
     enum sharing_kind kind;
     uint32_t units_per_gpu;       /* what is counted of one GPU: memory slices, clients; 0: 1 */
-    const struct mig_tables *mig; /* not owned; of a static layout: with its starts alone */
+    const struct mig_tables *mig; /* not owned; of the GPU */
     enum mig_order order;         /* on which GPU, and where on it */
     enum mig_rule rule;
-    simtime_ns reconfigure_ns; /* an instance is destroyed and the next one made */
+    simtime_ns reconfigure_ns;          /* without layouts: an instance is destroyed and the next
+                                           one made */
+    const struct slice_layout *layouts; /* not owned; of all GPUs together */
+    uint32_t n_layouts;                 /* up to 255; 0: instances are made as asked for */
+    bool larger;                        /* a start may have a larger instance of a fixed layout */
+    simtime_ns relayout_ns;             /* to re-lay a GPU, which is out of service */
+    simtime_ns keep_ns;                 /* a GPU that has been re-laid stays so for this long */
 };
 
 /* One pool. What it counts are GPUs; in a shared pool units: quotas, shapes, leases. */
@@ -256,6 +271,8 @@ struct shape {
     uint32_t gpus;
     enum shape_kind kind;
     uint8_t profile; /* slice: number in the pool's tables; gpus are its memory slices */
+    bool exact;      /* slice: no larger one will do */
+    uint8_t beyond;  /* slice: memory slices beyond those asked for; the fleet's */
 };
 
 struct fleet; /* opaque */
@@ -304,6 +321,9 @@ struct fleet_churn {
     uint64_t moves;     /* of these, by consolidating */
     uint64_t spared;    /* times that a lease was left alone because it had been evicted a moment
                            before for a start of at least the same priority, or for its guard */
+    uint64_t larger;    /* starts on a larger instance than they asked for */
+    u128 beyond_ns;     /* memory slices beyond what was asked for, over the time they were held */
+    uint64_t relayouts; /* GPUs that were given another MIG layout */
 };
 
 struct claimant_ops {
@@ -323,6 +343,8 @@ struct claimant_ops {
     /* Smallest per-node share of any request that waits and that quota would admit; 0: none waits.
      * With MIG: the profiles that wait, a bit each. */
     uint32_t (*waiting_share)(void *self);
+    /* With MIG: adds, by profile, how many instances wait that quota would admit. NULL: none. */
+    void (*waiting_slices)(void *self, uint32_t n[MIG_PROFILES]);
     /* The stopped lease's GPUs are gone (teardown done, before the scrub). May be NULL. */
     void (*released)(void *self, lease_id l, simtime_ns now);
     /* A held lease has lost GPUs with a node that failed; it goes on with those it still has until
@@ -485,6 +507,8 @@ uint32_t fleet_gpus(const struct fleet *f);          /* that leases can have at 
 uint32_t fleet_units_per_gpu(const struct fleet *f); /* 1 where GPUs are whole */
 uint32_t fleet_slice_memory(const struct fleet *f, uint8_t profile); /* with MIG: memory slices */
 uint32_t fleet_lease_compute(const struct fleet *f, lease_id l);     /* compute slices */
+/* With MIG: the profiles on whose instances a start of one of these may be, a bit each. */
+uint32_t fleet_slices_for(const struct fleet *f, uint32_t profiles);
 uint32_t fleet_free_gpus(const struct fleet *f); /* that power limits let be taken */
 /* Free GPUs that power limits withhold would do for a shape that does not fit. */
 bool fleet_power_binds(const struct fleet *f, const struct shape *shape);
@@ -516,7 +540,7 @@ bool fleet_lease_borrowed(const struct fleet *f, lease_id l);    /* started over
  * when it needed none. Valid until the next fleet call. */
 struct reclaim_row *fleet_lease_reclaim(struct fleet *f, lease_id l);
 const struct reclaim_row *fleet_reclaims(const struct fleet *f, size_t *n);
-const struct fleet_churn *fleet_churn(const struct fleet *f);
+const struct fleet_churn *fleet_churn(struct fleet *f); /* up to now */
 
 /* ---- what could start, over time ---- */
 

@@ -11,6 +11,7 @@
  *   consolidate  small leases that move off a node
  *   leaves     leaf groups by wholly free nodes
  *   slices     MIG instances on the GPUs of nodes
+ *   relayout   idle GPUs that are given another MIG layout
  *   racks      racks with a power limit: which free GPUs are withheld
  *   block      whole nodes of one leaf group that come together
  *   spread     nodes of a start larger than a node, over free and incoming GPUs
@@ -65,6 +66,7 @@ struct lease {
     simtime_ns guard_ns;  /* of its ask */
     uint32_t compute;     /* slices of it; 0 where there is no MIG */
     uint8_t profile;      /* with MIG */
+    uint8_t beyond;       /* with MIG: memory slices beyond those asked for */
     bool reconfigures;    /* stopping, after the scrub: its instance is replaced */
     uint32_t lost;        /* held: GPUs gone with failed nodes and not replaced */
     uint32_t missing;     /* assembling: GPUs still to come */
@@ -218,6 +220,15 @@ struct eviction {
     int32_t priority;
 };
 
+/* ---- layouts ---- */
+
+struct relayout {
+    timer_id *timers;       /* per GPU: it is laid; NULL: layouts stay */
+    simtime_ns *kept_until; /* per GPU: not re-laid before */
+    uint32_t n_gpus;
+    simtime_ns time_ns, keep_ns;
+};
+
 /* ---- what could start ---- */
 
 struct placeable {
@@ -236,7 +247,9 @@ struct fleet {
     struct ledger *ledger;
     struct ledger *compute; /* of compute slices, or NULL */
     uint32_t units_per_gpu;
-    simtime_ns reconfigure_ns;
+    struct relayout relayout;
+    uint32_t beyond;         /* memory slices of held leases beyond those asked for ... */
+    simtime_ns beyond_at_ns; /* ... since */
     uint64_t seed;
     uint32_t replication;
     struct fleet_trace trace;
@@ -539,6 +552,17 @@ enum hr_err nodes_out_init(struct fleet *f);
 /* Clean GPUs that nobody claims, booked (nobody, free): free, or out with their node. */
 void nodes_out_return(struct fleet *f, uint32_t node, uint64_t mask);
 
+/* As for GPUs that nobody claims at all; compute: slices that come with them. */
+void nodes_out_give(struct fleet *f, uint32_t node, uint64_t mask, uint32_t compute);
+
+/* ---- relayout.c ---- */
+
+enum hr_err relayout_init(struct fleet *f, const struct sharing_plan *plan);
+void relayout_fini(struct fleet *f);
+void relayout_look(struct fleet *f, simtime_ns now); /* at the end of a pass */
+/* GPUs of a failed node that are being re-laid are out with it, in this state. */
+void relayout_fail(struct fleet *f, uint32_t node, enum gpu_state state);
+
 /* ---- placeable.c ---- */
 
 void placeable_look(struct fleet *f, simtime_ns now); /* after a pass */
@@ -548,6 +572,10 @@ void placeable_look(struct fleet *f, simtime_ns now); /* after a pass */
 void stop_stage_over(struct fleet *f, uint32_t slot);
 
 /* ---- fleet.c ---- */
+
+/* What a start is granted of what it asks for: with MIG the smallest larger instance where there is
+ * no exact one, the pool allows it and quota admits it. */
+enum grant fleet_shape(const struct fleet *f, uint32_t claimant, struct shape *shape);
 
 /* A pass at a later time, unless there is one before that. */
 void fleet_want_pass_at(struct fleet *f, simtime_ns at);

@@ -36,7 +36,22 @@ static enum hr_err slot_new(struct fleet *f)
 
 static uint32_t compute_of(const struct fleet *f, const struct shape *shape)
 {
-    return f->nodes.slices ? f->nodes.slices->index.t->gpu.profiles[shape->profile].compute : 0;
+    return f->nodes.slices ? f->nodes.slices->t->gpu.profiles[shape->profile].compute : 0;
+}
+
+/* So many memory slices more, or fewer, are held beyond what was asked for. */
+static void beyond_change(struct fleet *f, int by)
+{
+    simtime_ns now = fleet_now(f);
+    f->churn.beyond_ns += (u128)f->beyond * (now - f->beyond_at_ns);
+    f->beyond_at_ns = now;
+    f->beyond += (uint32_t)by;
+}
+
+const struct fleet_churn *fleet_churn(struct fleet *f)
+{
+    beyond_change(f, 0);
+    return &f->churn;
 }
 
 enum hr_err lease_new(struct fleet *f, uint32_t claimant, const struct ask *ask, uint32_t *slot)
@@ -61,6 +76,7 @@ enum hr_err lease_new(struct fleet *f, uint32_t claimant, const struct ask *ask,
         .gpus = ask->shape.gpus,
         .kind = ask->shape.kind,
         .profile = ask->shape.profile,
+        .beyond = ask->shape.beyond,
         .compute = compute_of(f, &ask->shape),
         .priority = f->claimants.items[claimant].quota.priority + ask->priority,
         .submit_ns = ask->submit_ns,
@@ -93,6 +109,9 @@ void lease_hold(struct fleet *f, uint32_t slot, simtime_ns now)
     struct claimant *c = &f->claimants.items[l->claimant];
     l->phase = LEASE_HELD;
     f->churn.leases++;
+    f->churn.larger += l->beyond > 0;
+    if (l->beyond > 0)
+        beyond_change(f, l->beyond);
     l->since = now;
     l->prev = NONE;
     l->next = c->first_held;
@@ -119,6 +138,8 @@ void lease_unhold(struct fleet *f, uint32_t slot)
     else
         c->first_held = l->next;
     c->held -= l->gpus;
+    if (l->beyond > 0)
+        beyond_change(f, -(int)l->beyond);
     if (l->base != LEASE_NONE)
         f->leases.items[lease_slot(f, l->base)].extended -= l->gpus;
 }

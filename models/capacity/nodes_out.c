@@ -113,9 +113,8 @@ static uint32_t free_compute(const struct fleet *f, uint32_t node)
     return f->nodes.slices ? slices_free_compute(&f->nodes, node) : 0;
 }
 
-void nodes_out_return(struct fleet *f, uint32_t node, uint64_t mask)
+void nodes_out_give(struct fleet *f, uint32_t node, uint64_t mask, uint32_t compute)
 {
-    uint32_t compute = f->nodes.slices ? slices_end(&f->nodes, node, mask) : 0;
     if (mask && node_closed(f, node)) {
         racks_free(&f->nodes.racks, node, mask_count(mask));
         keep_out(f, node, mask, compute);
@@ -126,6 +125,11 @@ void nodes_out_return(struct fleet *f, uint32_t node, uint64_t mask)
     if (mask && f->watch.emptied &&
         (f->out_mask[node] == mask_full(size) || nodes_idle(&f->nodes, node) == size))
         f->watch.emptied(f->watch.self, node);
+}
+
+void nodes_out_return(struct fleet *f, uint32_t node, uint64_t mask)
+{
+    nodes_out_give(f, node, mask, f->nodes.slices ? slices_end(&f->nodes, node, mask) : 0);
 }
 
 static void unspare(struct fleet *f, uint32_t node)
@@ -267,6 +271,7 @@ void fleet_node_fail(struct fleet *f, uint32_t node, enum gpu_state state)
         if (held)
             ops->failed(ops->self, id, node, fleet_now(f));
     }
+    relayout_fail(f, node, state);
     f->changes++;
     fleet_want_pass(f);
 }

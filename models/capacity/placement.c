@@ -103,7 +103,7 @@ void nodes_show(struct nodes *ns, uint32_t node, uint64_t mask)
     index_add(ns, node);
 }
 
-static void take_mask(struct nodes *ns, uint32_t node, uint64_t mask)
+void nodes_take_these(struct nodes *ns, uint32_t node, uint64_t mask)
 {
     uint32_t n = mask_count(mask);
     assert((mask & ~ns->free_mask[node]) == 0);
@@ -119,7 +119,7 @@ uint64_t nodes_take_on(struct nodes *ns, uint32_t node, uint32_t n)
 {
     assert(n <= ns->free_count[node]);
     uint64_t mask = mask_lowest(ns->free_mask[node], n);
-    take_mask(ns, node, mask);
+    nodes_take_these(ns, node, mask);
     return mask;
 }
 
@@ -430,7 +430,7 @@ static bool take_whole(struct nodes *ns, uint32_t gpus, struct parts *out)
 static void take_slice(struct nodes *ns, const struct shape *shape, struct parts *out)
 {
     struct part part = slices_take(ns, shape);
-    take_mask(ns, part.node, part.mask);
+    nodes_take_these(ns, part.node, part.mask);
     out->items[out->n++] = part;
 }
 

@@ -222,6 +222,9 @@ bool racks_consistent(const struct nodes *ns);
 /* Makes these the free GPUs of a node in the index. */
 void nodes_show(struct nodes *ns, uint32_t node, uint64_t mask);
 
+/* Takes these free GPUs of a node. */
+void nodes_take_these(struct nodes *ns, uint32_t node, uint64_t mask);
+
 /* Takes n free GPUs of one node. */
 uint64_t nodes_take_on(struct nodes *ns, uint32_t node, uint32_t n);
 

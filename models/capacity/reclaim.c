@@ -155,12 +155,13 @@ static bool decide(struct fleet *f, const struct taking *t, const struct shape *
     return can && !(f->plan.serial && f->n_outstanding > 0 && f->victims.n_chosen > 0);
 }
 
-static enum grant take(struct fleet *f, uint32_t claimant, const struct ask *ask,
+static enum grant take(struct fleet *f, uint32_t claimant, const struct ask *asked,
                        simtime_ns detect_ns, lease_id *out)
 {
-    const struct shape *shape = &ask->shape;
-    enum grant would = fleet_would(f, claimant, shape);
-    const struct taking taking = taking_of(f, claimant, ask);
+    struct ask ask = *asked;
+    const struct shape *shape = &ask.shape;
+    enum grant would = fleet_shape(f, claimant, &ask.shape);
+    const struct taking taking = taking_of(f, claimant, &ask);
     uint32_t free = quota_free(f, claimant), slot;
     f->victims.n_chosen = 0;
     if (would == GRANT_NEVER)
@@ -168,7 +169,7 @@ static enum grant take(struct fleet *f, uint32_t claimant, const struct ask *ask
     /* Slices are waited for: evicting instances does not say which profile fits afterwards. */
     if (would != GRANT_OK && (f->nodes.slices || !decide(f, &taking, shape, would, free)))
         return would;
-    if (lease_for(f, claimant, ask, &slot) != HR_OK)
+    if (lease_for(f, claimant, &ask, &slot) != HR_OK)
         return GRANT_FAILED;
     f->leases.items[slot].borrowed = quota_charge(f, claimant, shape->gpus);
     *out = f->leases.items[slot].id;

@@ -8,6 +8,7 @@
  * The lengths of teardown and scrub are drawn when the lease stops, from the claimant's own
  * streams, so the n-th stop of a claimant takes the same times in every design. */
 #include "models/capacity/fleet_internal.h"
+#include "models/capacity/slices.h"
 
 #include <assert.h>
 
@@ -74,10 +75,13 @@ static void teardown_over(struct fleet *f, uint32_t slot)
 static void scrub_over(struct fleet *f, uint32_t slot)
 {
     const struct lease *l = &f->leases.items[slot];
-    if (f->nodes.slices && f->reconfigure_ns > 0 && !l->reconfigures && l->gpus > 0) {
-        book_reconfigure(f, slot);
-        engine_schedule(f->engine, l->timer, sim_time_add(fleet_now(f), f->reconfigure_ns));
-        return;
+    if (f->nodes.slices && !l->reconfigures && l->gpus > 0) {
+        simtime_ns change_ns = slices_reconfigure_ns(&f->nodes, &l->parts.items[0]);
+        if (change_ns > 0) {
+            book_reconfigure(f, slot);
+            engine_schedule(f->engine, l->timer, sim_time_add(fleet_now(f), change_ns));
+            return;
+        }
     }
     f->frees++;
     book_clean(f, slot);

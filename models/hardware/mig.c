@@ -122,6 +122,18 @@ static const char *profile_fault(const struct mig_gpu *gpu, const struct mig_pro
     return NULL;
 }
 
+void mig_gpu_fix(struct mig_gpu *gpu, const struct mig_instance *layout, size_t n,
+                 struct mig_profile profiles[MIG_PROFILES])
+{
+    for (uint8_t p = 0; p < gpu->n_profiles; p++) {
+        profiles[p] = gpu->profiles[p];
+        profiles[p].starts = 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        profiles[layout[i].profile].starts |= (uint8_t)(1u << layout[i].start);
+    gpu->profiles = profiles;
+}
+
 /* Starts from the lowest, which is the most for
  * equal lengths. */
 unsigned mig_most_instances(const struct mig_gpu *gpu, const struct mig_profile *p)

@@ -139,6 +139,11 @@ void mig_layout_add(const struct mig_tables *t, struct mig_layout *l, uint8_t pr
 void mig_layout_empty(const struct mig_tables *t, struct mig_layout *l);
 unsigned mig_layout_n_sm(const struct mig_gpu *gpu, const struct mig_layout *l);
 
+/* The GPU with a layout that stays: in profiles[], its own become such that may begin just where
+ * the layout has them. */
+void mig_gpu_fix(struct mig_gpu *gpu, const struct mig_instance *layout, size_t n,
+                 struct mig_profile profiles[MIG_PROFILES]);
+
 /* Calls back for every set of instances that can stand together, or only for the maximal ones, to
  * which nothing can be added. profiles: bit p allows profile p. In the order of their starts, at
  * each start nothing last and profiles from the largest. */

@@ -25,18 +25,25 @@ static float harm(const struct mig_index *x, uint8_t profile, mig_state s)
            x->t->worth[mig_after(x->t, s, profile, x->t->choice[x->rule][s][profile])];
 }
 
-static bool before(const struct mig_index *x, uint8_t profile, mig_state a, mig_state b)
+bool mig_index_before(const struct mig_index *x, mig_state a, const struct mig_index *y,
+                      mig_state b, uint8_t profile)
 {
+    const bool empty_a = a == x->t->empty, empty_b = b == y->t->empty;
     if (x->order == MIG_ORDER_WORST)
         return fuller(b, a);
-    if (x->order == MIG_ORDER_LEAST_HARM && (a == x->t->empty || b == x->t->empty))
-        return b == x->t->empty;
+    if (x->order == MIG_ORDER_LEAST_HARM && empty_a != empty_b)
+        return empty_b;
     if (x->order == MIG_ORDER_LEAST_HARM) {
-        const float harm_a = harm(x, profile, a), harm_b = harm(x, profile, b);
+        const float harm_a = harm(x, profile, a), harm_b = harm(y, profile, b);
         if (harm_a != harm_b)
             return harm_a < harm_b;
     }
     return fuller(a, b);
+}
+
+static bool before(const struct mig_index *x, uint8_t profile, mig_state a, mig_state b)
+{
+    return mig_index_before(x, a, x, b, profile);
 }
 
 /* Insertion sort: some hundred states, once. */
@@ -233,6 +240,16 @@ void mig_index_open(struct mig_index *x, uint32_t gpu)
     enter(x, gpu, x->state[gpu]);
     if (x->order == MIG_ORDER_FIRST)
         change_room(x, gpu, 0, x->fits[x->state[gpu]]);
+}
+
+/* Behind the last rank are zeros: the state where nothing is free. */
+uint32_t mig_index_fits(const struct mig_index *x, uint8_t profile)
+{
+    const struct mig_ranking *r = &x->rankings[profile];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n_words * 64u; i++)
+        n += x->n_in[r->states[i]] * x->t->fits[r->states[i]][profile];
+    return n;
 }
 
 struct mig_sums mig_index_sums(const struct mig_index *x)

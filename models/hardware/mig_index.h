@@ -68,6 +68,14 @@ void mig_index_give(struct mig_index *x, uint32_t gpu, uint8_t profile, uint8_t 
 void mig_index_close(struct mig_index *x, uint32_t gpu);
 void mig_index_open(struct mig_index *x, uint32_t gpu);
 
+/* Whether, for an instance of the profile, a GPU in a state of one index goes before one in a state
+ * of another; both have the order of the first. Of MIG_ORDER_FIRST numbers alone decide. */
+bool mig_index_before(const struct mig_index *x, mig_state a, const struct mig_index *y,
+                      mig_state b, uint8_t profile);
+
+/* Instances of one profile alone that open GPUs could take. */
+uint32_t mig_index_fits(const struct mig_index *x, uint8_t profile);
+
 /* Over the open GPUs. */
 struct mig_sums {
     uint64_t gpus, empty_gpus;

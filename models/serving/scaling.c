@@ -15,7 +15,8 @@ static struct ask replica_ask(const struct unit *u)
     const struct service_plan *plan = u->service->plan;
     const struct shape shape = {.gpus = plan->gpus_per_replica,
                                 .kind = plan->slice ? SHAPE_SLICE : SHAPE_ONE_NODE,
-                                .profile = (uint8_t)(plan->slice ? plan->slice - 1 : 0)};
+                                .profile = (uint8_t)(plan->slice ? plan->slice - 1 : 0),
+                                .exact = true}; /* its step times are those of its profile */
     return (struct ask){.shape = shape, .tag = u->number};
 }
 
@@ -28,6 +29,17 @@ uint32_t scaling_waiting_share(void *ctx)
     bool admissible = fleet_usage(seat->fleet, s->claimant) + gpus <= q->ceiling_gpus;
     uint32_t share = s->plan->slice ? UINT32_C(1) << (s->plan->slice - 1) : gpus;
     return s->asked && admissible ? share : 0;
+}
+
+void scaling_waiting_slices(void *ctx, uint32_t n[MIG_PROFILES])
+{
+    const struct service_seat *seat = ctx;
+    const struct service *s = seat->service;
+    const struct quota *q = fleet_quota(seat->fleet, s->claimant);
+    uint32_t usage = fleet_usage(seat->fleet, s->claimant);
+    uint32_t most =
+        usage < q->ceiling_gpus ? (q->ceiling_gpus - usage) / s->plan->gpus_per_replica : 0;
+    n[s->plan->slice - 1] += s->asked < most ? s->asked : most;
 }
 
 /* The i-th pool in its order of preference. */

@@ -264,6 +264,7 @@ static enum hr_err join_pools(struct service *s)
             .failed = unit_failed,
             .withdrawn = unit_withdrawn,
             .waiting_share = scaling_waiting_share,
+            .waiting_slices = p->slice ? scaling_waiting_slices : NULL,
         };
         TRY(fleet_claimant_add(s->pools[i].fleet, p->name, &quotas[i], &ops, &s->claimant));
     }

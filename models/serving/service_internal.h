@@ -129,6 +129,7 @@ enum hr_err scaling_init(struct service *s, uint64_t seed, uint32_t replication,
 void scaling_schedule(void *seat, simtime_ns now); /* one scheduling pass */
 void scaling_want(struct service *s, uint32_t wanted, simtime_ns now);
 uint32_t scaling_waiting_share(void *seat);
+void scaling_waiting_slices(void *seat, uint32_t n[MIG_PROFILES]); /* of a service of slices */
 uint32_t scaling_current(const struct service *s); /* replicas, those on their way included */
 
 /* unit.c */

@@ -24,10 +24,17 @@
 
 #include <assert.h>
 
+/* A MIG instance larger than a job asked for makes it no faster. */
+static struct elastic_speed speed_of(const struct training *t, const struct gang *g)
+{
+    bool sliced = t->plan->placement == SHAPE_SLICE;
+    return elastic_speed_of(&t->plan->elastic, g->row.gpus, sliced ? g->row.gpus : g->held);
+}
+
 void extensions_size(const struct training *t, struct gang *g, uint32_t gpus)
 {
     g->held = gpus;
-    g->speed = elastic_speed_of(&t->plan->elastic, g->row.gpus, gpus);
+    g->speed = speed_of(t, g);
     g->saves = checkpoint_plan_of(&t->plan->checkpoint, training_nodes(t, gpus));
     if (!g->own_interval)
         g->interval_ns = checkpoint_interval(&g->saves, gpus);
@@ -47,7 +54,7 @@ static enum lease_span span_of(const struct training *t, const struct gang *g)
 void extensions_slow(const struct training *t, struct gang *g)
 {
     const uint32_t *ppm = t->plan->span_speed_ppm;
-    g->speed = elastic_speed_of(&t->plan->elastic, g->row.gpus, g->held);
+    g->speed = speed_of(t, g);
     /* where distance does not matter it is not looked at */
     bool matters = false;
     for (int span = 0; span < LEASE_SPANS; span++)

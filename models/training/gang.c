@@ -395,7 +395,7 @@ void gang_start(struct training *t, uint32_t g, uint32_t pool, lease_id l, bool 
     }
     gang->lease = l;
     gang->compute = fleet_lease_compute(gang_fleet(t, gang), l);
-    gang->leased = gang->row.min_gpus;
+    gang->leased = gang->held = fleet_lease_gpus(gang_fleet(t, gang), l);
     if (gang_elastic(gang)) {
         extensions_start(t, g, extends);
         gang = at(t, g);

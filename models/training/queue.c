@@ -61,27 +61,46 @@ static uint64_t loss(void *self, lease_id l, simtime_ns now)
                                : gang_loss(s->training, tag, now);
 }
 
-static uint32_t waiting_share(void *self)
+/* The next class of the seat's tenant, from place *i on, that somebody waits in whom quota would
+ * admit; NULL: no more. *most: how many of them. */
+static const struct why_class *next_admitted(const struct seat *s, size_t *i, uint64_t *most)
 {
-    const struct seat *s = self;
     const struct training *t = s->training;
     const struct fleet *f = fleet_of(s);
     uint32_t claimant = t->tenants[s->tenant].claimant;
     uint64_t headroom = fleet_headroom(f, claimant), free = fleet_free_gpus(f);
-    uint32_t lent = fleet_lent(f, claimant), profiles = 0;
-    for (size_t i = why_first(&t->why, s->tenant); i < t->why.n; i++) {
-        const struct why_class *c = &t->why.items[t->why.order[i]];
-        if (c->tenant != s->tenant)
-            break;
-        if (c->n == 0)
+    uint32_t lent = fleet_lent(f, claimant);
+    while (*i < t->why.n && t->why.items[t->why.order[*i]].tenant == s->tenant) {
+        const struct why_class *c = &t->why.items[t->why.order[(*i)++]];
+        if (c->n == 0 || c->gpus > headroom || (c->gpus <= free && c->gpus > lent))
             continue;
-        if (c->gpus > headroom || (c->gpus <= free && c->gpus > lent))
-            continue;
-        if (t->plan->placement != SHAPE_SLICE)
+        *most = c->n < headroom / c->gpus ? c->n : headroom / c->gpus;
+        return c;
+    }
+    return NULL;
+}
+
+static uint32_t waiting_share(void *self)
+{
+    const struct seat *s = self;
+    const struct why_class *c;
+    size_t i = why_first(&s->training->why, s->tenant);
+    uint32_t profiles = 0;
+    for (uint64_t most; (c = next_admitted(s, &i, &most));) {
+        if (s->training->plan->placement != SHAPE_SLICE)
             return c->share;
         profiles |= c->share;
     }
-    return profiles;
+    return profiles ? fleet_slices_for(fleet_of(s), profiles) : 0;
+}
+
+static void waiting_slices(void *self, uint32_t n[MIG_PROFILES])
+{
+    const struct seat *s = self;
+    const struct why_class *c;
+    size_t i = why_first(&s->training->why, s->tenant);
+    for (uint64_t most; (c = next_admitted(s, &i, &most));)
+        n[__builtin_ctz(c->share)] += (uint32_t)most;
 }
 
 /* The lease of a finished gang is no longer known here: its slot may hold another. */
@@ -135,6 +154,7 @@ static enum hr_err join_pools(struct training *t, uint32_t number)
             .keeps = keeps,
             .loss = loss,
             .waiting_share = waiting_share,
+            .waiting_slices = t->plan->placement == SHAPE_SLICE ? waiting_slices : NULL,
             .released = released,
             .failed = failed,
             .withdrawn = withdrawn,

@@ -1,21 +1,12 @@
 /* MIG instances in a fleet: worked cases, and random starts, stops, failures and maintenance whose
  * ledgers of memory and of compute slices balance before each event. */
 #include "draw.h"
-#include "models/hardware/catalogue.h"
+#include "mig_kit.h"
 #include "toy_fleet.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
-
-static struct mig_tables *tables(void)
-{
-    struct mig_tables *t = malloc(sizeof *t);
-    size_t profile;
-    const struct gpu_type *h100 = gpu_type_find(&hardware_builtin, "h100-sxm");
-    cr_assert(t && h100 && !mig_gpu_fault(&h100->mig, &profile));
-    mig_tables_init(t, &h100->mig, NULL);
-    return t;
-}
+#include <string.h>
 
 static struct rig_plan plan_of(const struct mig_tables *t, uint32_t nodes, uint32_t gpus)
 {
@@ -28,14 +19,6 @@ static struct rig_plan plan_of(const struct mig_tables *t, uint32_t nodes, uint3
                                          .rule = MIG_BEST,
                                          .reconfigure_ns = 2 * SIM_S};
     return plan;
-}
-
-static struct shape slice(const struct mig_tables *t, const char *name)
-{
-    uint8_t profile = mig_profile_find(&t->gpu, name);
-    cr_assert_lt(profile, t->gpu.n_profiles);
-    return (struct shape){
-        .gpus = t->gpu.profiles[profile].memory, .kind = SHAPE_SLICE, .profile = profile};
 }
 
 static enum grant acquire(struct toy *t, struct shape shape, lease_id *l)
@@ -55,17 +38,17 @@ static void has(const struct rig *r, const struct toy *t, enum gpu_state s, uint
 
 Test(slices, two_instances_of_three_leave_a_compute_slice)
 {
-    struct mig_tables *t = tables();
+    struct mig_tables *t = mig_kit_tables();
     const struct rig_plan plan = plan_of(t, 1, 1);
     struct rig r;
     lease_id a, b, c;
     rig_init(&r, &plan);
     struct toy *toy = rig_add(&r, &toy_low);
-    cr_assert_eq(acquire(toy, slice(t, "3g.40gb"), &a), GRANT_OK);
-    cr_assert_eq(acquire(toy, slice(t, "3g.40gb"), &b), GRANT_OK);
+    cr_assert_eq(acquire(toy, mig_kit_slice(t, "3g.40gb"), &a), GRANT_OK);
+    cr_assert_eq(acquire(toy, mig_kit_slice(t, "3g.40gb"), &b), GRANT_OK);
     has(&r, toy, GPU_TRAINING, 8, 6);
     has(&r, NULL, GPU_FREE, 0, 1);
-    cr_assert_eq(acquire(toy, slice(t, "1g.10gb"), &c), GRANT_ROOM);
+    cr_assert_eq(acquire(toy, mig_kit_slice(t, "1g.10gb"), &c), GRANT_ROOM);
     fleet_stop_at(r.fleet, a, 0, 0);
     rig_run(&r, 6 * SIM_S); /* torn down */
     has(&r, NULL, GPU_SCRUBBING, 4, 3);
@@ -74,7 +57,7 @@ Test(slices, two_instances_of_three_leave_a_compute_slice)
     rig_run(&r, 12 * SIM_S);
     has(&r, NULL, GPU_FREE, 4, 4);
     /* The first was put at 4, where a 4g cannot begin. */
-    cr_assert_eq(acquire(toy, slice(t, "4g.40gb"), &a), GRANT_SHAPE);
+    cr_assert_eq(acquire(toy, mig_kit_slice(t, "4g.40gb"), &a), GRANT_SHAPE);
     rig_fini(&r);
     free(t);
 }
@@ -82,7 +65,7 @@ Test(slices, two_instances_of_three_leave_a_compute_slice)
 /* Public question, kubernetes-sigs/dra-driver-nvidia-gpu#933: free slices that hold no 3g. */
 Test(slices, free_memory_may_hold_no_profile)
 {
-    struct mig_tables *t = tables();
+    struct mig_tables *t = mig_kit_tables();
     struct rig_plan plan = plan_of(t, 1, 1);
     plan.sharing.rule = MIG_FIRST;
     struct rig r;
@@ -90,13 +73,13 @@ Test(slices, free_memory_may_hold_no_profile)
     rig_init(&r, &plan);
     struct toy *toy = rig_add(&r, &toy_low);
     for (int i = 0; i < 6; i++)
-        cr_assert_eq(acquire(toy, slice(t, "1g.10gb"), &l[i]), GRANT_OK);
+        cr_assert_eq(acquire(toy, mig_kit_slice(t, "1g.10gb"), &l[i]), GRANT_OK);
     for (int i = 2; i < 5; i++)
         fleet_stop_at(r.fleet, l[i], 0, 0);
     rig_run(&r, SIM_MIN); /* instances at 0, 1 and 5 are left */
     cr_assert_eq(fleet_free_gpus(r.fleet), 5);
-    cr_assert_eq(acquire(toy, slice(t, "3g.40gb"), &more), GRANT_SHAPE);
-    cr_assert_eq(acquire(toy, slice(t, "2g.20gb"), &more), GRANT_OK);
+    cr_assert_eq(acquire(toy, mig_kit_slice(t, "3g.40gb"), &more), GRANT_SHAPE);
+    cr_assert_eq(acquire(toy, mig_kit_slice(t, "2g.20gb"), &more), GRANT_OK);
     toy->share = 1u << mig_profile_find(&t->gpu, "2g.20gb"); /* one more waits, in vain */
     fleet_want_pass(r.fleet);
     rig_run(&r, SIM_MIN + SIM_S);
@@ -107,7 +90,7 @@ Test(slices, free_memory_may_hold_no_profile)
 
 Test(slices, other_shapes_and_evictions_are_not_for_slices)
 {
-    struct mig_tables *t = tables();
+    struct mig_tables *t = mig_kit_tables();
     const struct rig_plan plan = plan_of(t, 1, 2);
     struct rig r;
     lease_id l;
@@ -115,8 +98,8 @@ Test(slices, other_shapes_and_evictions_are_not_for_slices)
     struct toy *low = rig_add(&r, &toy_low), *high = rig_add(&r, &toy_high);
     cr_assert_eq(toy_try_acquire(low, SHAPE_ONE_NODE, 1), GRANT_NEVER);
     for (int i = 0; i < 2; i++)
-        cr_assert_eq(acquire(low, slice(t, "7g.80gb"), &l), GRANT_OK);
-    const struct ask ask = {.shape = slice(t, "1g.10gb")};
+        cr_assert_eq(acquire(low, mig_kit_slice(t, "7g.80gb"), &l), GRANT_OK);
+    const struct ask ask = {.shape = mig_kit_slice(t, "1g.10gb")};
     cr_assert_eq(fleet_reclaim(r.fleet, high->number, &ask, 0, &l), GRANT_ROOM);
     cr_assert_eq(fleet_collect(r.fleet, high->number, &ask, &l), GRANT_ROOM);
     cr_assert_eq(low->n_evicted, 0);
@@ -134,7 +117,30 @@ struct play {
     lease_id held[MOST];
     uint32_t n;
     uint64_t seed;
+    struct slice_layout layouts[4];
 };
+
+/* Every third GPU to be re-laid, whole or made on demand. */
+static void lay(struct play *p, const struct mig_tables *t, struct mig_kit_layout *const fixed[3],
+                struct rig_plan *plan)
+{
+    uint32_t gpus = plan->nodes * plan->gpus_per_node;
+    for (int i = 0; i < 4; i++)
+        p->layouts[i] = (struct slice_layout){
+            .mig = i < 3 ? &fixed[i]->tables : t,
+            .gpus = i == 0   ? 0
+                    : i == 3 ? gpus - gpus / 3 * 2
+                             : gpus / 3,
+            .fixed = i < 3,
+            .target = i < 2,
+            .reconfigure_ns = i == 3 ? 2 * SIM_S : 0,
+        };
+    plan->sharing.layouts = p->layouts;
+    plan->sharing.n_layouts = 4;
+    plan->sharing.larger = p->seed % 4 < 2;
+    plan->sharing.relayout_ns = 37 * SIM_S;
+    plan->sharing.keep_ns = p->seed % 8 * SIM_S;
+}
 
 static void forget(struct toy *toy, lease_id l, simtime_ns now)
 {
@@ -159,7 +165,7 @@ static void step(struct play *p, const struct mig_tables *t)
     if (what < 10 && p->n < MOST) {
         uint8_t profile = (uint8_t)draw_below(&p->seed, t->gpu.n_profiles);
         struct toy *toy = p->toys[draw_below(&p->seed, 2)];
-        if (acquire(toy, slice(t, t->gpu.profiles[profile].name), &l) == GRANT_OK)
+        if (acquire(toy, mig_kit_slice(t, t->gpu.profiles[profile].name), &l) == GRANT_OK)
             p->held[p->n++] = l;
     } else if (what < 16 && p->n > 0) {
         l = p->held[draw_below(&p->seed, p->n)];
@@ -175,19 +181,26 @@ static void step(struct play *p, const struct mig_tables *t)
         fleet_node_drain(f, node, 5 * SIM_S);
     }
     p->toys[0]->share = draw_below(&p->seed, 1u << t->gpu.n_profiles);
+    p->toys[1]->wants[draw_below(&p->seed, t->gpu.n_profiles)] = draw_below(&p->seed, 9) / 4;
     fleet_want_pass(f);
 }
 
 Test(slices, both_ledgers_balance_whatever_happens)
 {
-    struct mig_tables *t = tables();
-    for (uint64_t seed = 0; seed < 30; seed++) {
+    struct mig_tables *t = mig_kit_tables();
+    struct mig_kit_layout *const fixed[3] = {
+        mig_kit_layout(t, "1g.10gb@0 1g.10gb@1 2g.20gb@2 3g.40gb@4"),
+        mig_kit_layout(t, "3g.40gb@0 3g.40gb@4"), mig_kit_layout(t, "7g.80gb@0")};
+    uint64_t relaid = 0, larger = 0;
+    for (uint64_t seed = 0; seed < 60; seed++) {
         struct play *p = calloc(1, sizeof *p);
         cr_assert_not_null(p);
         p->seed = seed;
         struct rig_plan plan = plan_of(t, 3, 1 + (uint32_t)(seed % 8));
         plan.sharing.order = (enum mig_order)(seed % MIG_ORDERS);
         plan.sharing.rule = (enum mig_rule)(seed % MIG_RULES);
+        if (seed >= 30)
+            lay(p, t, fixed, &plan);
         rig_init(&p->rig, &plan);
         for (int i = 0; i < 2; i++) {
             p->toys[i] = rig_add(&p->rig, &toy_low);
@@ -206,10 +219,17 @@ Test(slices, both_ledgers_balance_whatever_happens)
         while (p->n > 0)
             fleet_stop_at(p->rig.fleet, p->held[--p->n], engine_now(p->rig.engine), 0);
         p->toys[0]->share = 0;
+        memset(p->toys[1]->wants, 0, sizeof p->toys[1]->wants);
         rig_run(&p->rig, SIM_HOUR);
         has(&p->rig, NULL, GPU_FREE, 24 * (1 + seed % 8), 21 * (1 + seed % 8));
+        relaid += fleet_churn(p->rig.fleet)->relayouts;
+        larger += fleet_churn(p->rig.fleet)->larger;
         rig_fini(&p->rig);
         free(p);
     }
+    cr_assert(relaid > 100 && larger > 100, "%llu, %llu", (unsigned long long)relaid,
+              (unsigned long long)larger);
+    for (int i = 0; i < 3; i++)
+        free(fixed[i]);
     free(t);
 }

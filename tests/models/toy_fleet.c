@@ -145,6 +145,13 @@ static uint32_t waiting_share(void *self)
     return ((struct toy *)self)->share;
 }
 
+static void waiting_slices(void *self, uint32_t n[MIG_PROFILES])
+{
+    const struct toy *t = self;
+    for (int p = 0; p < MIG_PROFILES; p++)
+        n[p] += t->wants[p];
+}
+
 static void released(void *self, lease_id l, simtime_ns now)
 {
     struct toy *t = self;
@@ -180,6 +187,7 @@ struct toy *rig_add(struct rig *r, const struct quota *q)
         .evict = evict,
         .loss = loss,
         .waiting_share = waiting_share,
+        .waiting_slices = waiting_slices,
         .released = released,
         .failed = failed,
         .withdrawn = withdrawn,

@@ -23,6 +23,7 @@ struct toy {
     simtime_ns save_ns;                          /* of that, a save on notice */
     const uint64_t *loss;                        /* by tag; NULL: 0 */
     uint32_t share;                              /* waiting_share */
+    uint32_t wants[MIG_PROFILES];                /* waiting_slices */
     void (*turn)(struct toy *t, simtime_ns now); /* in a pass; NULL: nothing */
     void (*on_granted)(struct toy *t, lease_id l, simtime_ns now);
     void (*on_evict)(struct toy *t, lease_id l, simtime_ns now);  /* after fleet_stop_at */
