@@ -199,6 +199,13 @@ const struct metric metrics[] = {
         "of them, moved to other nodes", "evictions to consolidate, whole run"),
     ROW("reclaim_spared", "1", NONE, NONE, NEUTRAL, reclaim_churn, CHURN_SPARED,
         "times a lease evicted a moment before was left alone", "whole run"),
+    ROW("mig_relayouts", "1", NONE, NONE, NEUTRAL, capacity_slices, SLICES_RELAYOUTS,
+        "GPUs that were given another MIG layout", "whole run"),
+    ROW("mig_larger_starts", "1", NONE, NONE, NEUTRAL, capacity_slices, SLICES_LARGER,
+        "starts on a larger MIG instance than asked for", "whole run"),
+    ROW("mig_beyond_gpu_h", "h", NONE, NONE, LOWER, capacity_slices, SLICES_BEYOND,
+        "GPU-hours of MIG instances beyond what was asked for",
+        "memory slices granted - asked, over those of a GPU, while held; whole run"),
     /* requests of a service */
     ROW("requests", "1", SERVICE, NONE, NEUTRAL, service_count, COUNT_REQUESTS,
         "requests that count", "arrived but open in time at the end"),

@@ -186,3 +186,17 @@ double capacity_useful_cost(const struct digest *d, struct metric_at at)
     u128 useful = all_ns(d, STATES_USEFUL);
     return useful ? capacity_cost(d, at) / capacity_hours(d, useful) : NAN;
 }
+
+double capacity_slices(const struct digest *d, struct metric_at at)
+{
+    double relayouts = 0, larger = 0, beyond_ns = 0;
+    for (uint32_t p = 0; p < d->results->n_pools; p++) {
+        const struct fleet_churn *c = &d->results->pools[p].churn;
+        relayouts += (double)c->relayouts;
+        larger += (double)c->larger;
+        beyond_ns += (double)c->beyond_ns / fleet_plan_units_per_gpu(&d->plan->pools[p]);
+    }
+    if (at.arg == SLICES_BEYOND)
+        return beyond_ns / ns_per_hour;
+    return at.arg == SLICES_LARGER ? larger : relayouts;
+}

@@ -163,6 +163,10 @@ metric_fn reclaim_count, reclaim_ready, reclaim_mean, reclaim_quantile, reclaim_
     reclaim_stage_frac, reclaim_binding, reclaim_detect, reclaim_evicted, reclaim_asked,
     reclaim_over, reclaim_victims, reclaim_churn;
 
+/* arg of capacity_slices */
+enum slices_figure { SLICES_RELAYOUTS, SLICES_LARGER, SLICES_BEYOND };
+metric_fn capacity_slices;
+
 /* arg of reclaim_churn */
 enum churn { CHURN_PER_RECLAIM, CHURN_MOVES, CHURN_SPARED };
 

@@ -451,6 +451,11 @@ static void print_table(const struct report *r, struct block b)
         {"  moved to other nodes", "reclaim_moves", 1, NUMBER_FITTING, ""},
         {"  spared: just evicted", "reclaim_spared", 1, NUMBER_FITTING, ""},
     };
+    static const struct figure slices[] = {
+        {"GPUs re-laid", "mig_relayouts", 1, NUMBER_FITTING, ""},
+        {"Larger MIG instances", "mig_larger_starts", 1, NUMBER_FITTING, ""},
+        {"  beyond demand, GPU-hours", "mig_beyond_gpu_h", 1, NUMBER_FITTING, ""},
+    };
     static const struct figure costs[] = {
         {"Training kept, GPU-hours", "training_gpu_h", 1, NUMBER_FITTING, ""},
         {"Training lost, GPU-hours", "lost_gpu_h", 1, NUMBER_FITTING, ""},
@@ -486,6 +491,7 @@ static void print_table(const struct report *r, struct block b)
         print_row(r, b, "  GPUs evicted / asked", evicted_cell, 0, NULL);
         print_seen(r, b, churn, sizeof churn / sizeof churn[0], 0);
     }
+    print_seen(r, b, slices, sizeof slices / sizeof slices[0], 0);
     print_figures(r, b, costs, sizeof costs / sizeof costs[0], 0);
 }
 

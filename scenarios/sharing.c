@@ -2,6 +2,7 @@
 #include "scenarios/sharing.h"
 
 #include "models/hardware/catalogue.h"
+#include "scenarios/sharing_layouts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,47 +38,7 @@ static const struct gpu_type *mig_type(const struct check *c)
     return NULL;
 }
 
-/* "3g.40gb@4": false when it is none of the GPU. */
-static bool read_instance(const struct mig_gpu *gpu, const char *text, struct mig_instance *out)
-{
-    char name[32];
-    const char *at = strchr(text, '@');
-    size_t n = at ? (size_t)(at - text) : 0;
-    if (!at || n >= sizeof name || at[1] < '0' || at[1] > '7' || at[2] != '\0')
-        return false;
-    memcpy(name, text, n);
-    name[n] = '\0';
-    *out = (struct mig_instance){mig_profile_find(gpu, name), (uint8_t)(at[1] - '0')};
-    return out->profile < gpu->n_profiles;
-}
-
 /* ---- checks ---- */
-
-/* The instances of a layout are legal one after the other. */
-static void check_layout(const struct check *c, const struct sharing_spec *s,
-                         const struct mig_gpu *gpu)
-{
-    const char *const *items = s->layout.items;
-    struct mig_tables *t = malloc(sizeof *t);
-    if (!t)
-        return;
-    mig_tables_init(t, gpu, NULL);
-    mig_state state = t->empty;
-    for (size_t i = 0; i < s->layout.n; i++) {
-        struct mig_instance one;
-        if (!items[i])
-            continue;
-        if (!read_instance(gpu, items[i], &one))
-            node_say(s->layout.where[i], c->diags, DIAG_ERROR, NULL,
-                     "layout: '%.40s' is no PROFILE@START such as 3g.40gb@4", items[i]);
-        else if (!mig_legal(t, state, one.profile, one.start))
-            node_say(s->layout.where[i], c->diags, DIAG_ERROR, NULL,
-                     "layout: %.40s cannot stand beside those before it", items[i]);
-        else
-            state = mig_after(t, state, one.profile, one.start);
-    }
-    free(t);
-}
 
 static void check_mig(const struct check *c, const struct pool_view *v)
 {
@@ -96,7 +57,7 @@ static void check_mig(const struct check *c, const struct pool_view *v)
                   "by: mig: pools of instances must be of one type of GPU");
     if (per_node * type->mig.memory > NODE_UNITS)
         check_say(c, DIAG_ERROR, s->at, "by", NULL, "by: mig: at most 8 GPUs a node");
-    check_layout(c, s, &type->mig);
+    sharing_check_layouts(c, s, &type->mig, v->gpus);
     static const char *const others[] = {"clients", "client_speed"};
     for (size_t i = 0; i < SPEC_COUNT(others); i++)
         if (node_get(s->at, others[i]))
@@ -106,7 +67,9 @@ static void check_mig(const struct check *c, const struct pool_view *v)
 
 static void check_clients(const struct check *c, const struct pool_view *v)
 {
-    static const char *const others[] = {"layout", "order", "place", "reconfigure"};
+    static const char *const others[] = {"layout",   "layouts",       "rest",          "larger",
+                                         "relayout", "relayout_time", "relayout_keep", "order",
+                                         "place",    "reconfigure"};
     const struct sharing_spec *s = v->sharing;
     uint64_t per_node = v->nodes ? v->gpus / v->nodes : 1;
     for (size_t i = 0; i < SPEC_COUNT(others); i++)
@@ -201,22 +164,6 @@ bool sharing_client(const struct check *c, uint32_t pool, double visible_gb,
 
 /* ---- the plan ---- */
 
-/* A layout that stays: each profile may begin just where the layout has it. */
-static void restrict_starts(const struct sharing_spec *s, struct mig_gpu *gpu,
-                            struct mig_profile *profiles)
-{
-    const char *const *items = s->layout.items;
-    memcpy(profiles, gpu->profiles, gpu->n_profiles * sizeof *profiles);
-    for (uint8_t i = 0; i < gpu->n_profiles; i++)
-        profiles[i].starts = 0;
-    for (size_t i = 0; i < s->layout.n; i++) {
-        struct mig_instance one;
-        if (read_instance(gpu, items[i], &one))
-            profiles[one.profile].starts |= (uint8_t)(1u << one.start);
-    }
-    gpu->profiles = profiles;
-}
-
 enum hr_err sharing_build(const struct check *c, const struct pool_view *v,
                           struct sharing_plan *out)
 {
@@ -230,21 +177,18 @@ enum hr_err sharing_build(const struct check *c, const struct pool_view *v,
         return HR_OK;
     }
     struct mig_tables *t = arena_alloc(c->arena, sizeof *t);
-    struct mig_profile *profiles = arena_array(c->arena, MIG_PROFILES, sizeof *profiles);
-    if (!t || !profiles)
+    if (!t)
         return HR_NOMEM;
-    struct mig_gpu gpu = type_of(c, v)->mig;
-    if (s->layout.n > 0)
-        restrict_starts(s, &gpu, profiles);
-    mig_tables_init(t, &gpu, NULL);
-    double reconfigure = s->layout.n > 0 ? 0 : USUAL_RECONFIGURE_S;
+    const struct mig_gpu *gpu = &type_of(c, v)->mig;
+    mig_tables_init(t, gpu, NULL);
+    double reconfigure = isnan(s->reconfigure_s) ? USUAL_RECONFIGURE_S : s->reconfigure_s;
     *out = (struct sharing_plan){
         .kind = SHARING_MIG,
-        .units_per_gpu = gpu.memory,
+        .units_per_gpu = gpu->memory,
         .mig = t,
         .order = (enum mig_order)s->order,
         .rule = (enum mig_rule)s->place,
-        .reconfigure_ns = sim_time_from_s(isnan(s->reconfigure_s) ? reconfigure : s->reconfigure_s),
+        .reconfigure_ns = sim_time_from_s(reconfigure),
     };
-    return HR_OK;
+    return sharing_build_layouts(c, s, gpu, v->gpus, out);
 }

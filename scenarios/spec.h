@@ -106,13 +106,23 @@ struct topology_spec {
     bool domains;             /* its base blocks are leaf groups */
 };
 
+/* What some GPUs of a pool are cut into. */
+struct layout_spec {
+    const void *at;
+    uint64_t gpus;
+    double share; /* of the pool's GPUs, in place of gpus */
+    struct field_list layout;
+};
+
 /* How GPUs are shared. */
 struct sharing_spec {
     const void *at;
-    int by, order, place;
+    int by, order, place, rest, relayout;
     uint64_t clients;
-    double client_speed, reconfigure_s;
-    struct field_list layout; /* of const char *: "3g.40gb@4" */
+    double client_speed, reconfigure_s, relayout_time_s, relayout_keep_s;
+    struct field_list layout;  /* of const char *: "3g.40gb@4" */
+    struct field_list layouts; /* of struct layout_spec */
+    bool larger;
 };
 
 /* Racks and what they may draw. */

@@ -2,6 +2,7 @@
  * and how they are maintained. */
 #include "models/capacity/fleet.h"
 #include "scenarios/sharing.h"
+#include "scenarios/sharing_layouts.h"
 #include "scenarios/spec.h"
 
 /* ---- nodes ---- */
@@ -63,6 +64,21 @@ static const struct field_table topology = SPEC_OF(
 
 #define SHARING struct sharing_spec
 static const struct field instance = {.kind = FIELD_TEXT, .doc = "PROFILE@START"};
+#define LAYOUT struct layout_spec
+static const struct field layout_rows[] = {
+    SPEC_ROW(LAYOUT, gpus, "gpus", FIELD_WHOLE,
+             "GPUs that have it at first, the next ones by number; 0 for one that GPUs are only "
+             "re-laid to",
+             .max = 1000000),
+    SPEC_ROW(LAYOUT, share, "share", FIELD_NUMBER,
+             "Of the GPUs of the pool, rounded down, in place of `gpus`", .unit = UNIT_FRACTION,
+             .max = 1),
+    SPEC_ROW(LAYOUT, layout, "layout", FIELD_LIST, "Its instances", .item = &instance, .min = 1,
+             .max = 8, .required = true),
+};
+static const struct field_table layout = SPEC_OF(
+    LAYOUT, layout_rows, "slice-layout", "What some GPUs of a pool are cut into", .brief = NULL);
+
 static const struct field sharing_rows[] = {
     SPEC_WORD(SHARING, by, "by", "MIG instances, or so many alike clients a GPU", sharing_names,
               SHARINGS, .required = true),
@@ -76,13 +92,37 @@ static const struct field sharing_rows[] = {
              "mig: the instances that every GPU always has, such as `[3g.40gb@4, 2g.20gb@0]`; "
              "without it they are made as they are asked for",
              .item = &instance, .max = 8),
+    SPEC_ROW(SHARING, layouts, "layouts", FIELD_LIST,
+             "mig: several of them, in place of `layout`: "
+             "`[{gpus: 8, layout: [3g.40gb@0, 3g.40gb@4]}, {share: 25%, layout: [7g.80gb@0]}]`",
+             .table = &layout, .max = 16),
+    SPEC_WORD(SHARING, rest, "rest",
+              "mig: GPUs beside `layouts`: instances are made as they are asked for, or each is "
+              "one instance of the largest profile",
+              rest_names, RESTS, .fallback = "on-demand"),
+    SPEC_ROW(SHARING, larger, "larger", FIELD_FLAG,
+             "mig: a job may have the smallest larger instance of a layout that is free, where no "
+             "exact one is: as fast, and counted whole. Replicas have just their profile",
+             .fallback = "no"),
+    SPEC_WORD(SHARING, relayout, "relayout",
+              "mig: what an idle GPU with a layout may be re-laid to when a start finds no free "
+              "instance: one of the layouts of the pool, or as many instances of one profile as "
+              "it holds; that which holds most of what waits",
+              relayout_names, RELAYOUTS, .fallback = "no"),
+    SPEC_TIME(SHARING, relayout_time_s, "relayout_time",
+              "mig: for so long a GPU that is re-laid is out of service; without it 37s "
+              "[mig_reconfig_label_to_success_s]",
+              .max = 86400),
+    SPEC_TIME(SHARING, relayout_keep_s, "relayout_keep",
+              "mig: for so long a GPU that has been re-laid is not re-laid again; without it 0s",
+              .max = 8640000),
     SPEC_WORD(SHARING, order, "order", "mig: on which GPU that has room", mig_order_names,
               MIG_ORDERS, .fallback = "best"),
     SPEC_WORD(SHARING, place, "place", "mig: at which of the legal starts", mig_rule_names,
               MIG_RULES, .fallback = "best"),
     SPEC_TIME(SHARING, reconfigure_s, "reconfigure",
               "mig: to destroy an instance and make the next one, after the scrub; without it 2s "
-              "[mig_instance_create_destroy_s], with a layout 0s",
+              "[mig_instance_create_destroy_s], on GPUs with a layout 0s",
               .max = 86400),
 };
 static const struct field_table sharing =

@@ -113,6 +113,48 @@ Test(ready_figures, slices_are_waited_for_as_a_finite_group_does)
     scenario_free(s);
 }
 
+/* The course at 8:00 and the evaluations at 20:00: how many wait and how long, and how many hours
+ * of GPUs nobody asked for. After a job come 8 s of teardown and scrub. */
+Test(ready_figures, idle_gpus_are_re_laid_in_place_of_a_long_wait)
+{
+    static const struct {
+        const char *design;
+        uint32_t course, evaluations; /* that wait */
+        double course_s, evaluations_s, beyond_h;
+        uint32_t relayouts;
+    } want[] = {
+        {"static", 28, 24, 28 * 28808.0, 8 * (7208.0 + 14416 + 21624), 0, 0},
+        {"larger", 20, 24, 20 * 28808.0, 8 * (7208.0 + 14416 + 21624), 24, 0},
+        {"relayout", 28, 32, 28 * 37.0, 16 * (37.0 + 37 + 7208), 0, 4 + 8},
+        {"on-demand", 0, 16, 0, 16 * 7210.0, 0, 0}, /* 2 s to make the next instance */
+    };
+    struct scenario *s = load(FOLDER "mig-relayout.yaml");
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        struct plan p = kit_plan(s, want[i].design);
+        struct run_results r;
+        uint32_t waited[2] = {0}, done = 0;
+        double wait_s[2] = {0};
+        run(&p, 0, &r);
+        for (size_t j = 0; j < r.n_jobs; j++) {
+            bool course = strcmp(p.queues[r.jobs[j].queue].name, "course") == 0;
+            done += r.jobs[j].outcome == OUTCOME_DONE;
+            waited[course] += r.jobs[j].waiting_ns >= SIM_S;
+            wait_s[course] += (double)r.jobs[j].waiting_ns / 1e9;
+        }
+        const struct fleet_churn *churn = &r.pools[0].churn;
+        cr_expect_eq(done, 56 + 32, "%s: %u done", want[i].design, done);
+        cr_expect_eq(waited[1], want[i].course, "%s: %u", want[i].design, waited[1]);
+        cr_expect_eq(waited[0], want[i].evaluations, "%s: %u", want[i].design, waited[0]);
+        cr_expect_float_eq(wait_s[1], want[i].course_s, 1e-3, "%s: %f", want[i].design, wait_s[1]);
+        cr_expect_float_eq(wait_s[0], want[i].evaluations_s, 1e-3, "%s: %f", want[i].design,
+                           wait_s[0]);
+        cr_expect_float_eq((double)churn->beyond_ns / 8 / 3600e9, want[i].beyond_h, 1e-6);
+        cr_expect_eq(churn->relayouts, want[i].relayouts);
+        results_fini(&r);
+    }
+    scenario_free(s);
+}
+
 /* Gangs of two whole nodes: five, two and four of them train, but for the nodes that are out. */
 Test(ready_figures, spread_replicas_strand_whole_nodes)
 {

@@ -381,3 +381,40 @@ Test(supply, parts_of_a_gpu_are_slower)
     cr_assert_float_eq((double)slice.replica.step.e_ps, (double)whole.e_ps * 132 / 60, 1);
     scenario_free(s);
 }
+
+/* A quarter of 16 GPUs in halves, three whole, the rest as said; then a layout of each profile. */
+Test(supply, gpus_of_a_pool_have_several_layouts)
+{
+    static const char text[] =
+        "scenario: t\nhorizon: 2h\nfleet:\n  nodes: 2\n  sharing:\n    by: mig\n    layouts:\n"
+        "      - {share: 25%, layout: [3g.40gb@0, 3g.40gb@4]}\n"
+        "      - {gpus: 3, layout: [7g.80gb@0]}\n"
+        "training:\n  small: {slice: 3g.40gb, drawn: {count: 5, classes: {one: {gpus: 1, work: "
+        "1h}}}}\n"
+        "designs:\n  shared:\n";
+    struct scenario *s = kit_load(text, NULL, 0);
+    struct sharing_plan plan = kit_plan(s, NULL).pools[0].sharing;
+    cr_assert_eq(plan.n_layouts, 3);
+    cr_assert(plan.layouts[0].gpus == 4 && plan.layouts[0].fixed && !plan.layouts[0].target);
+    cr_assert(plan.layouts[1].gpus == 3 && plan.layouts[1].reconfigure_ns == 0);
+    cr_assert(plan.layouts[2].gpus == 9 && !plan.layouts[2].fixed && !plan.larger);
+    cr_assert_eq(plan.layouts[2].reconfigure_ns, 2 * SIM_S);
+    cr_assert_eq(plan.layouts[0].mig->fits[plan.mig->empty][4], 2); /* 3g */
+    cr_assert_eq(plan.layouts[0].mig->fits[plan.mig->empty][0], 0);
+    scenario_free(s);
+    const char *const sets[] = {"fleet.sharing.rest=whole", "fleet.sharing.relayout=one-profile",
+                                "fleet.sharing.reconfigure=1s", "fleet.sharing.relayout_keep=1h"};
+    s = kit_load(text, sets, 4);
+    plan = kit_plan(s, NULL).pools[0].sharing;
+    cr_assert_eq(plan.n_layouts, 3u + plan.mig->gpu.n_profiles);
+    cr_assert(plan.layouts[2].gpus == 9 && plan.layouts[2].fixed && !plan.layouts[2].target);
+    cr_assert_eq(plan.layouts[2].reconfigure_ns, SIM_S);
+    for (uint8_t profile = 0; profile < plan.mig->gpu.n_profiles; profile++) {
+        const struct slice_layout *l = &plan.layouts[3 + profile];
+        cr_assert(l->target && l->fixed && l->gpus == 0);
+        cr_assert_eq(l->mig->fits[plan.mig->empty][profile], plan.mig->gpu.profiles[profile].max);
+    }
+    cr_assert_eq(plan.relayout_ns, 37 * SIM_S);
+    cr_assert_eq(plan.keep_ns, SIM_HOUR);
+    scenario_free(s);
+}
