@@ -89,6 +89,7 @@ struct sheet_check {
     double scale; /* what to multiply it by to have the output's unit; 0: 1 */
     /* In place of metric, or NULL: one replication's value, NaN for none. */
     double (*read)(const struct sheet_case *c, const struct summary *s, uint32_t replication);
+    double error_frac;     /* largest standard error, of the exact value; 0: 0.5 % */
     double allowance_frac; /* beyond chance, of the exact value: said with its reason */
     const char *allowance_why;
     /* Where the sheet has an approximation of this output too: its number + 1. Both are shown with
