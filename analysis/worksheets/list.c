@@ -6,7 +6,21 @@
 #include <strings.h>
 
 /* One row a sheet: X(symbol). In the order of print. */
-#define SHEET_LIST(X) X(little)
+#define SHEET_LIST(X)                                                                              \
+    X(little)                                                                                      \
+    X(queue_drain)                                                                                 \
+    X(quota_return)                                                                                \
+    X(fair_share)                                                                                  \
+    X(notebook_pool)                                                                               \
+    X(idle_reclaim)                                                                                \
+    X(alloc_vs_util)                                                                               \
+    X(rolling_upgrade)                                                                             \
+    X(slo_budget)                                                                                  \
+    X(two_site_training)                                                                           \
+    X(straggler)                                                                                   \
+    X(rail_cabling)                                                                                \
+    X(power_contract)                                                                              \
+    X(serving_capacity)
 
 #define SHEET_DECLARE(name) extern const struct sheet sheet_##name;
 SHEET_LIST(SHEET_DECLARE)
