@@ -60,6 +60,9 @@ static const char *service_fault(const struct plan *p, const struct service_plan
         return "a replica does not fit into a node";
     if (s->replica.max_num_seqs < 1 || s->replica.max_batched_tokens < 1)
         return "a replica runs no request";
+    for (uint32_t i = 0; i < s->n_clients; i++)
+        if (!replica_valid(&s->clients[i]))
+            return "the step times of a replica beside other clients are out of range";
     if (!replica_valid(&s->replica))
         return "the step times or the KV capacity of a replica are out of range";
     if (s->slo.n_objectives < 1 || s->slo.n_objectives > SLO_MAX_OBJECTIVES)

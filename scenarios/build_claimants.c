@@ -70,7 +70,28 @@ static bool share_of(const struct build *b, const struct service_spec *s,
 {
     if (s->slice)
         *out = sharing_share(b->check, s->slice);
-    return s->slice || sharing_client(b->check, plan->pools[0].pool, VISIBLE_GB, out);
+    return s->slice || sharing_client(b->check, plan->pools[0].pool, VISIBLE_GB, 0, out);
+}
+
+/* Where its speed depends on the clients at work beside it: its step times with each number of
+ * them. All have the memory of one. */
+static enum hr_err build_crowd(const struct build *b, const struct service_spec *s,
+                               const struct replica_config *alone, struct service_plan *out)
+{
+    uint32_t pool = out->pools[0].pool, n = sharing_crowd(b->check, pool);
+    struct replica_config *clients = arena_array(b->check->arena, n, sizeof *clients);
+    if (n == 0 || !clients)
+        return n == 0 ? HR_OK : HR_NOMEM;
+    for (uint32_t i = 0; i < n; i++) {
+        struct slice_share share;
+        sharing_client(b->check, pool, VISIBLE_GB, i + 1, &share);
+        clients[i] = *alone;
+        share_replica(&share, s, 0, 0, &clients[i]);
+        clients[i].kv_capacity_tokens = out->replica.kv_capacity_tokens;
+    }
+    out->clients = clients;
+    out->n_clients = n;
+    return HR_OK;
 }
 
 /* Step times, name and KV capacity: the scenario's own or the catalogue's; *weights in bytes. */
@@ -96,9 +117,12 @@ static enum hr_err build_engine(const struct build *b, const struct service_spec
             : e ? perf_kv_tokens(VISIBLE_GB, tp, *weights / 1e9, e->kv_bytes_per_token)
                 : 0,
     };
+    const struct replica_config alone = out->replica;
     struct slice_share share;
     if (share_of(b, s, out, &share))
         share_replica(&share, s, *weights, e ? e->kv_bytes_per_token : 0, &out->replica);
+    if (!s->slice)
+        TRY(build_crowd(b, s, &alone, out));
     if (out->replica.kv_capacity_tokens == 0) {
         check_say(b->check, DIAG_ERROR, s->at, "model", NULL,
                   "the weights leave no memory for requests on %u GPUs", tp);

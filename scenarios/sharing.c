@@ -16,6 +16,8 @@ enum { NODE_UNITS = 64 }; /* that a node of the fleet can have */
 
 const char *const sharing_names[SHARINGS] = {"mig", "mps", "time-slicing"};
 
+const char *const sharing_isolations[ISOLATIONS] = {"client", "gpu"};
+
 static bool is_mig(const struct sharing_spec *s)
 {
     return s->at && s->by == SHARING_BY_MIG;
@@ -58,11 +60,31 @@ static void check_mig(const struct check *c, const struct pool_view *v)
     if (per_node * type->mig.memory > NODE_UNITS)
         check_say(c, DIAG_ERROR, s->at, "by", NULL, "by: mig: at most 8 GPUs a node");
     sharing_check_layouts(c, s, &type->mig, v->gpus);
-    static const char *const others[] = {"clients", "client_speed"};
+    static const char *const others[] = {"clients", "speeds", "client_speed", "isolation"};
     for (size_t i = 0; i < SPEC_COUNT(others); i++)
         if (node_get(s->at, others[i]))
             check_say(c, DIAG_ERROR, s->at, others[i], NULL, "%s is for mps and time-slicing",
                       others[i]);
+}
+
+/* Each goes no faster beside more, and all of them together do as much as fewer did, or more or
+ * less. */
+static void check_speeds(const struct check *c, const struct sharing_spec *s)
+{
+    const double *speeds = s->speeds.items;
+    if (s->speeds.n == 0)
+        return;
+    if (!isnan(s->client_speed))
+        check_say(c, DIAG_ERROR, s->at, "client_speed", NULL,
+                  "client_speed is in place of speeds: say one of them");
+    if (s->speeds.n > s->clients)
+        check_say(c, DIAG_ERROR, s->at, "speeds", NULL, "speeds: %zu of them for %llu clients",
+                  s->speeds.n, (unsigned long long)s->clients);
+    for (size_t i = 1; i < s->speeds.n; i++)
+        if (speeds[i] > speeds[i - 1])
+            node_say(s->speeds.where[i], c->diags, DIAG_ERROR, NULL,
+                     "speeds: %.6g %% of each of %zu clients is more than of each of %zu",
+                     100 * speeds[i], i + 1, i);
 }
 
 static void check_clients(const struct check *c, const struct pool_view *v)
@@ -82,6 +104,8 @@ static void check_clients(const struct check *c, const struct pool_view *v)
         check_say(c, DIAG_ERROR, s->at, "clients", NULL,
                   "clients: at most 64 a node, and these are %llu",
                   (unsigned long long)(per_node * s->clients));
+    else
+        check_speeds(c, s);
 }
 
 void sharing_check(const struct check *c, const struct pool_view *v)
@@ -149,20 +173,62 @@ struct slice_share sharing_share(const struct check *c, const char *slice)
     };
 }
 
-bool sharing_client(const struct check *c, uint32_t pool, double visible_gb,
+/* Of each of so many clients at work. */
+static double speed_of(const struct sharing_spec *s, uint32_t at_work)
+{
+    const double *speeds = s->speeds.items;
+    if (!isnan(s->client_speed))
+        return s->client_speed;
+    if (s->speeds.n == 0)
+        return 1 / (double)at_work;
+    size_t last = at_work < s->speeds.n ? at_work : s->speeds.n;
+    return speeds[last - 1] * (double)last / (double)at_work;
+}
+
+bool sharing_client(const struct check *c, uint32_t pool, double visible_gb, uint32_t at_work,
                     struct slice_share *out)
 {
     const struct pool_view v = pools_view(c, pool);
     const struct sharing_spec *s = v.sharing;
     if (!s->at || is_mig(s))
         return false;
-    double speed = isnan(s->client_speed) ? 1 / (double)s->clients : s->client_speed;
+    double speed = speed_of(s, at_work > 0 ? at_work : (uint32_t)s->clients);
     *out = (struct slice_share){
         .compute = speed, .bandwidth = speed, .memory_gb = visible_gb / (double)s->clients};
     return true;
 }
 
+uint32_t sharing_crowd(const struct check *c, uint32_t pool)
+{
+    const struct pool_view v = pools_view(c, pool);
+    bool crowds = v.sharing->at && !is_mig(v.sharing) && isnan(v.sharing->client_speed);
+    return crowds ? (uint32_t)v.sharing->clients : 0;
+}
+
 /* ---- the plan ---- */
+
+static double mtbf_of(const struct sharing_spec *s)
+{
+    return isnan(s->client_mtbf_s) ? 0 : s->client_mtbf_s;
+}
+
+static enum hr_err build_clients(const struct check *c, const struct sharing_spec *s,
+                                 struct sharing_plan *out)
+{
+    double *speeds = arena_array(c->arena, s->clients, sizeof *speeds);
+    if (!speeds)
+        return HR_NOMEM;
+    for (uint32_t i = 0; i < s->clients; i++)
+        speeds[i] = speed_of(s, i + 1);
+    *out = (struct sharing_plan){
+        .kind = SHARING_CLIENTS,
+        .units_per_gpu = (uint32_t)s->clients,
+        .client_speed = isnan(s->client_speed) ? speeds : NULL,
+        .client_mtbf_s = mtbf_of(s),
+        .fault_ends_gpu = s->isolation != ISOLATION_CLIENT,
+    };
+    return HR_OK;
+}
 
 enum hr_err sharing_build(const struct check *c, const struct pool_view *v,
                           struct sharing_plan *out)
@@ -171,11 +237,8 @@ enum hr_err sharing_build(const struct check *c, const struct pool_view *v,
     *out = (struct sharing_plan){.kind = SHARING_NONE, .units_per_gpu = 1};
     if (!s->at)
         return HR_OK;
-    if (!is_mig(s)) {
-        *out =
-            (struct sharing_plan){.kind = SHARING_CLIENTS, .units_per_gpu = (uint32_t)s->clients};
-        return HR_OK;
-    }
+    if (!is_mig(s))
+        return build_clients(c, s, out);
     struct mig_tables *t = arena_alloc(c->arena, sizeof *t);
     if (!t)
         return HR_NOMEM;
@@ -188,6 +251,7 @@ enum hr_err sharing_build(const struct check *c, const struct pool_view *v,
         .mig = t,
         .order = (enum mig_order)s->order,
         .rule = (enum mig_rule)s->place,
+        .client_mtbf_s = mtbf_of(s),
         .reconfigure_ns = sim_time_from_s(reconfigure),
     };
     return sharing_build_layouts(c, s, gpu, v->gpus, out);

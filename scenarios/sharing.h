@@ -11,6 +11,10 @@
 enum { SHARING_BY_MIG, SHARING_BY_MPS, SHARING_BY_TIME, SHARINGS };
 extern const char *const sharing_names[SHARINGS];
 
+/* Within what a fault of a client stays. */
+enum { ISOLATION_CLIENT, ISOLATION_GPU, ISOLATIONS };
+extern const char *const sharing_isolations[ISOLATIONS];
+
 void sharing_check(const struct check *c, const struct pool_view *v);
 
 /* A slice that a claimant names, at its key. */
@@ -32,9 +36,12 @@ struct slice_share {
 };
 struct slice_share sharing_share(const struct check *c, const char *slice);
 
-/* What one client has of a GPU with this much memory; false where the pool has no clients. */
-bool sharing_client(const struct check *c, uint32_t pool, double visible_gb,
+/* What one client has of a GPU with this much memory while so many are at work on it (0: all);
+ * false where the pool has no clients. */
+bool sharing_client(const struct check *c, uint32_t pool, double visible_gb, uint32_t at_work,
                     struct slice_share *out);
+/* Clients of a GPU where the speed of one depends on how many are at work; else 0. */
+uint32_t sharing_crowd(const struct check *c, uint32_t pool);
 
 enum hr_err sharing_build(const struct check *c, const struct pool_view *v,
                           struct sharing_plan *out);

@@ -123,6 +123,9 @@ struct sharing_spec {
     struct field_list layout;  /* of const char *: "3g.40gb@4" */
     struct field_list layouts; /* of struct layout_spec */
     bool larger;
+    struct field_list speeds; /* of double: of each, with 1, 2, .. clients at work */
+    int isolation;
+    double client_mtbf_s;
 };
 
 /* Racks and what they may draw. */

@@ -63,6 +63,8 @@ static const struct field_table topology = SPEC_OF(
 /* ---- sharing ---- */
 
 #define SHARING struct sharing_spec
+static const struct field speed = {
+    .kind = FIELD_NUMBER, .unit = UNIT_FRACTION, .above = true, .max = 1, .doc = "Speed of each"};
 static const struct field instance = {.kind = FIELD_TEXT, .doc = "PROFILE@START"};
 #define LAYOUT struct layout_spec
 static const struct field layout_rows[] = {
@@ -84,10 +86,29 @@ static const struct field sharing_rows[] = {
               SHARINGS, .required = true),
     SPEC_ROW(SHARING, clients, "clients", FIELD_WHOLE, "mps, time-slicing: clients of one GPU",
              .min = 2, .max = 48),
+    SPEC_ROW(
+        SHARING, speeds, "speeds", FIELD_LIST,
+        "mps, time-slicing: of the speed of a whole GPU, what each client has while 1, 2, 3 .. "
+        "are at work on it, such as `[1, 55%, 40%]`; more share the last sum. Without it they "
+        "share the GPU: 1, 1/2, 1/3 .. (an assumption: no source measures it). A gang has its "
+        "run time where it is alone, works while it trains and goes on at the new speed at "
+        "once; a replica works while it holds requests and has the new speed from its next "
+        "step on",
+        .item = &speed, .max = 48),
     SPEC_ROW(SHARING, client_speed, "client_speed", FIELD_NUMBER,
-             "mps, time-slicing: of the speed of a whole GPU, what a replica has as one of the "
-             "clients, whatever the others do; without it 1 / clients",
+             "mps, time-slicing: in place of speeds, what a replica has as one of the clients, "
+             "whatever the others do; gangs then keep their run times",
              .unit = UNIT_FRACTION, .above = true, .max = 1),
+    SPEC_TIME(SHARING, client_mtbf_s, "client_mtbf",
+              "Mean time of a client, or of an instance, between faults of what runs in it; a gang "
+              "starts again from its last save where it is, a replica is given up and its requests "
+              "return; without it none",
+              .above = true, .max = 1e10),
+    SPEC_WORD(SHARING, isolation, "isolation",
+              "What a fault ends: the client alone, or all clients of its GPU; without it the GPU "
+              "[mps_error_isolation_flag, timeslice_memory_isolation_flag], of mig the client "
+              "[mig_error_isolation_flag]",
+              sharing_isolations, ISOLATIONS, .fallback = NULL),
     SPEC_ROW(SHARING, layout, "layout", FIELD_LIST,
              "mig: the instances that every GPU always has, such as `[3g.40gb@4, 2g.20gb@0]`; "
              "without it they are made as they are asked for",

@@ -197,5 +197,6 @@ bool fleet_consistent(const struct fleet *f)
             return false;
     return quota_consistent(f) && nodes_consistent(&f->nodes) && masks_agree(f) &&
            ledger_agrees(f, f->ledger, false) &&
-           (!f->compute || ledger_agrees(f, f->compute, true)) && claims_agree(f) && out_agrees(f);
+           (!f->compute || ledger_agrees(f, f->compute, true)) && claims_agree(f) && out_agrees(f) &&
+           clients_consistent(f);
 }

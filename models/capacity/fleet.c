@@ -163,6 +163,7 @@ static enum hr_err init(struct fleet *f, const struct fleet_plan *plan)
     f->startable = others < nodes_most(&f->nodes) ? others : nodes_most(&f->nodes);
     TRY(nodes_out_init(f));
     TRY(relayout_init(f, &plan->sharing));
+    TRY(clients_init(f, &plan->sharing));
     TRY(collect_init(f));
     TRY(victims_init(f));
     TRY(quota_init(f, plan->cohorts, plan->n_cohorts));
@@ -185,6 +186,8 @@ struct fleet *fleet_new(const struct fleet_plan *plan, struct engine *engine, st
         .free_slot = NONE,
         .free_claim = NONE,
         .pass_timer = TIMER_NONE,
+        .clients.timer = TIMER_NONE,
+        .fault_ends_gpu = plan->sharing.fault_ends_gpu,
     };
     arena_init(&f->arena);
     if (init(f, plan) != HR_OK) {
@@ -205,6 +208,8 @@ void fleet_free(struct fleet *f)
     if (f->pass_timer != TIMER_NONE)
         engine_timer_free(f->engine, f->pass_timer);
     relayout_fini(f);
+    if (f->clients.timer != TIMER_NONE)
+        engine_timer_free(f->engine, f->clients.timer);
     vec_free(&f->leases);
     vec_free(&f->slot_of);
     vec_free(&f->claims);
@@ -461,7 +466,12 @@ enum lease_span fleet_leases_span(const struct fleet *f, lease_id a, lease_id b)
 
 double fleet_lease_speed(const struct fleet *f, lease_id l)
 {
-    return racks_speed(&f->nodes, &lease_at(f, l)->parts);
+    return racks_speed(&f->nodes, &lease_at(f, l)->parts) * clients_speed(f, lease_at(f, l));
+}
+
+uint32_t fleet_lease_lost(const struct fleet *f, lease_id l)
+{
+    return lease_at(f, l)->lost;
 }
 
 simtime_ns fleet_lease_since(const struct fleet *f, lease_id l)

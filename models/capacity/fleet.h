@@ -225,6 +225,11 @@ struct sharing_plan {
     bool larger;                        /* a start may have a larger instance of a fixed layout */
     simtime_ns relayout_ns;             /* to re-lay a GPU, which is out of service */
     simtime_ns keep_ns;                 /* a GPU that has been re-laid stays so for this long */
+    /* Clients: of the speed of a whole GPU, what each of 1, 2, .. units_per_gpu has that are at
+     * work on it, above 0; not owned. NULL: the work of others makes no difference. */
+    const double *client_speed;
+    double client_mtbf_s; /* of one client or instance that is held; 0: none has faults */
+    bool fault_ends_gpu;  /* a fault of one ends all on its GPU */
 };
 
 /* One pool. What it counts are GPUs; in a shared pool units: quotas, shapes, leases. */
@@ -348,8 +353,9 @@ struct claimant_ops {
     /* The stopped lease's GPUs are gone (teardown done, before the scrub). May be NULL. */
     void (*released)(void *self, lease_id l, simtime_ns now);
     /* A held lease has lost GPUs with a node that failed; it goes on with those it still has until
-     * its claimant stops it (fleet_stop_at) or replaces the node (fleet_replace), now or later.
-     * NULL: never held where nodes fail. */
+     * its claimant stops it (fleet_stop_at) or replaces the node (fleet_replace), now or later. Or
+     * a fault has ended what ran in it, and it has lost none (fleet_lease_lost).
+     * NULL: never held where nodes or clients fail. */
     void (*failed)(void *self, lease_id l, uint32_t node, simtime_ns now);
     /* An assembling lease had or awaited GPUs of a node that is out now, or collects more GPUs than
      * are left: the fleet gives it up when this returns. NULL: never reclaims or collects where
@@ -358,6 +364,9 @@ struct claimant_ops {
     /* When a held lease ends by itself or, with save, has its next complete save if that is
      * earlier; SIM_NEVER: unknown. NULL: it can be stopped at any time. */
     simtime_ns (*next_stop)(void *self, lease_id l, bool save, simtime_ns now);
+    /* Other clients of the GPUs of a held lease that is at work have begun or ceased to work in
+     * this instant: its speed may be another. NULL: it does not mind. */
+    void (*crowded)(void *self, lease_id l, simtime_ns now);
 };
 
 /* What the supply of the pool hears of. */
@@ -492,6 +501,20 @@ uint32_t fleet_node_free(const struct fleet *f, uint32_t node); /* of an open no
  * no more. By slot: in no particular order. */
 lease_id fleet_node_next_lease(const struct fleet *f, uint32_t node, lease_id after);
 
+/* ---- clients of shared GPUs (clients.c) ---- */
+
+/* What runs in a held lease begins or ceases to work; one that stops ceases by itself. */
+void fleet_lease_work(struct fleet *f, lease_id l, bool works);
+
+/* The most clients on a GPU of a held lease that are at work while it is; 0: whether others work
+ * makes no difference here. */
+uint32_t fleet_lease_clients(const struct fleet *f, lease_id l);
+
+/* A fault of the client at a unit of the pool (nodes by number): ends what runs in its lease, or in
+ * all held leases on its GPU, oldest first (failed()). An instance has its faults at its first
+ * unit. Returns how many leases it has ended; 0: nobody is there. */
+uint32_t fleet_client_fault(struct fleet *f, uint32_t unit);
+
 /* ---- the busy share of a service ---- */
 
 /* Books so many GPUs of the claimant's held leases as serving, the others of those in state
@@ -532,7 +555,9 @@ uint32_t fleet_lease_tag(const struct fleet *f, lease_id l);
 uint32_t fleet_lease_gpus(const struct fleet *f, lease_id l);
 enum lease_span fleet_lease_span(const struct fleet *f, lease_id l);
 enum lease_span fleet_leases_span(const struct fleet *f, lease_id a, lease_id b); /* together */
-double fleet_lease_speed(const struct fleet *f, lease_id l);     /* of its slowest rack: 0..1 */
+/* 0..1: of its slowest rack, times what the other clients that work leave it. */
+double fleet_lease_speed(const struct fleet *f, lease_id l);
+uint32_t fleet_lease_lost(const struct fleet *f, lease_id l);    /* with nodes, and not replaced */
 simtime_ns fleet_lease_since(const struct fleet *f, lease_id l); /* when it was first held */
 bool fleet_lease_borrowed(const struct fleet *f, lease_id l);    /* started over its floor */
 

@@ -11,6 +11,7 @@
  *   consolidate  small leases that move off a node
  *   leaves     leaf groups by wholly free nodes
  *   slices     MIG instances on the GPUs of nodes
+ *   clients    clients of shared GPUs: which are at work, how fast, what a fault ends
  *   relayout   idle GPUs that are given another MIG layout
  *   racks      racks with a power limit: which free GPUs are withheld
  *   block      whole nodes of one leaf group that come together
@@ -79,6 +80,7 @@ struct lease {
     bool borrowed;        /* started over its claimant's floor */
     bool evicted;         /* stopping: because it was evicted */
     bool collects;        /* assembling: by fleet_collect */
+    bool works;           /* held or stopping: its clients count as at work */
     timer_id timer;       /* stopping: end of the stage; assembling and complete: granting */
     simtime_ns since;     /* first held */
     /* Stopping: begin of the save on notice, stop, end of teardown, end of scrub. */
@@ -239,6 +241,19 @@ struct placeable {
     uint32_t now[PLACEABLES]; /* holds since */
 };
 
+/* ---- clients of shared GPUs ---- */
+
+struct clients {
+    const double *speed; /* the plan's, by clients at work less one; NULL: nothing below is there */
+    uint32_t *first_unit; /* of a node */
+    uint32_t *who;        /* per unit: slot of the lease that works there, or NONE */
+    uint8_t *at_work;     /* per GPU: clients */
+    uint32_t *changed;    /* GPUs to be looked at in this instant */
+    uint8_t *is_changed;
+    uint32_t n_changed;
+    timer_id timer;
+};
+
 /* ---- the fleet ---- */
 
 struct fleet {
@@ -256,6 +271,8 @@ struct fleet {
     struct fleet_watch watch; /* refused NULL: nobody watches */
     struct arena arena;
     struct nodes nodes;
+    struct clients clients;
+    bool fault_ends_gpu;
     uint32_t startable; /* GPUs of all nodes but the hot spares: no start can have more */
 
     struct {
@@ -545,6 +562,14 @@ void collect_leave(struct fleet *f, uint32_t node);   /* frees what is kept ther
 void collect_withdraw(struct fleet *f);               /* what open nodes cannot hold any more */
 /* Frees what is kept for leases that a start may take from; whether there was any. */
 bool collect_yield(struct fleet *f, const struct taking *t);
+
+/* ---- clients.c ---- */
+
+enum hr_err clients_init(struct fleet *f, const struct sharing_plan *plan);
+void clients_rest(struct fleet *f, struct lease *l); /* it is at work no more */
+void clients_lose(struct fleet *f, const struct lease *l, struct part lost); /* nor there */
+double clients_speed(const struct fleet *f, const struct lease *l);
+bool clients_consistent(const struct fleet *f);
 
 /* ---- nodes_out.c ---- */
 

@@ -225,6 +225,7 @@ static void lose_part(struct fleet *f, uint32_t slot, uint32_t node, enum gpu_st
     struct part *p = part_on(l, node);
     uint64_t mask = p->mask;
     uint32_t gpus = mask_count(mask);
+    clients_lose(f, l, *p);
     *p = l->parts.items[--l->parts.n];
     if (l->phase == LEASE_HELD) {
         quota_stop(f, l->claimant, gpus);

@@ -22,6 +22,8 @@ void fleet_stop_at(struct fleet *f, lease_id id, simtime_ns at, simtime_ns check
     if (l->base != LEASE_NONE && f->leases.items[lease_slot(f, l->base)].evicted)
         l->evicted = true; /* what it extends is, and takes it along */
     lease_unhold(f, slot);
+    if (at == now)
+        clients_rest(f, l);
     book_state(f, slot, GPU_DRAINING);
     quota_stop(f, l->claimant, l->gpus);
     l->phase = LEASE_DRAINING;
@@ -62,6 +64,7 @@ static void teardown_over(struct fleet *f, uint32_t slot)
     struct lease *l = &f->leases.items[slot];
     const struct claimant_ops *ops = &f->claimants.items[l->claimant].ops;
     f->frees++;
+    clients_rest(f, l);
     book_release(f, slot);
     quota_release(f, l->claimant, l->gpus);
     l->phase = LEASE_SCRUBBING;

@@ -143,17 +143,12 @@ static void streams_init(struct supply *s, uint64_t seed, uint32_t replication, 
         struct rng *stream;
         const char *purpose;
     } streams[] = {
-        {&s->notice, "notice"},
-        {&s->absence, "absence"},
-        {&s->shock, "shock"},
-        {&s->failure, "failure"},
-        {&s->repair, "repair"},
-        {&s->provision, "provision"},
-        {&s->roll_order, "roll-order"},
-        {&s->roll_work, "roll-work"},
-        {&s->roll_fail, "roll-fail"},
-        {&offsets[0], "loss-offset"},
-        {&offsets[1], "failure-offset"},
+        {&s->notice, "notice"},         {&s->absence, "absence"},
+        {&s->shock, "shock"},           {&s->failure, "failure"},
+        {&s->repair, "repair"},         {&s->provision, "provision"},
+        {&s->roll_order, "roll-order"}, {&s->roll_work, "roll-work"},
+        {&s->roll_fail, "roll-fail"},   {&s->client, "client"},
+        {&offsets[0], "loss-offset"},   {&offsets[1], "failure-offset"},
         {&offsets[2], "price-offset"},
     };
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
@@ -192,6 +187,7 @@ static enum hr_err init(struct supply *s, const struct fleet_plan *plan, uint64_
                     &offsets[1]));
     TRY(demand_supply_init(s));
     TRY(rollout_supply_init(s));
+    TRY(client_init(s));
     return cost_init(s, plan->price_usd_per_gpu_h, &offsets[2]);
 }
 
@@ -210,6 +206,7 @@ struct supply *supply_new(const struct fleet_plan *plan, struct engine *engine,
         .measured_from = measured_from,
         .replication = replication,
         .units_per_gpu = fleet_units_per_gpu(pool->fleet),
+        .client_mtbf_s = plan->sharing.client_mtbf_s,
         .n = fleet_nodes(pool->fleet),
         .n_owners = n_owners,
         .totals = {.roll_out_begin_ns = SIM_NEVER, .roll_out_end_ns = SIM_NEVER},
@@ -245,6 +242,7 @@ void supply_start(struct supply *s)
         }
     risk_start(s);
     rollout_supply_start(s);
+    client_start(s);
     cost_start(s);
 }
 

@@ -119,6 +119,7 @@ struct supply_plan {
 /* Of the measured part. */
 struct supply_totals {
     uint64_t failures, repairs;
+    uint64_t client_faults, clients_ended; /* of shared GPUs: faults, and leases they ended */
     uint64_t notices, losses, returns, shocks; /* spot nodes; shocks that took one */
     uint64_t requested, provisioned, released; /* on-demand nodes */
     uint64_t upgraded, upgrades_failed;        /* nodes that a roll-out is done with */

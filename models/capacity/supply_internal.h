@@ -5,6 +5,7 @@
  *   supply_trace    recorded losses and failures
  *   supply_demand   on-demand nodes: asked for, given back
  *   supply_rollout  maintenance calendars
+ *   supply_client   faults of clients of shared GPUs
  *   supply_cost     price paths, what the pool costs
  *
  * What the fleet tells (fleet_watch) may come from the midst of its work, so those handlers only
@@ -84,6 +85,11 @@ struct supply {
     struct supply_totals totals;
     struct rng notice, absence, shock, failure, repair, provision, roll_order, roll_work, roll_fail;
 
+    double client_mtbf_s; /* 0: clients have no faults */
+    uint32_t n_units;     /* of all nodes */
+    struct rng client;
+    timer_id client_timer;
+
     timer_id shock_timer, ask_timer;
     uint64_t refused_gpus; /* in this instant */
     bool refusing;         /* the last pass refused starts */
@@ -154,6 +160,11 @@ enum hr_err rollout_supply_init(struct supply *s);
 void rollout_supply_start(struct supply *s);
 void rollout_supply_emptied(struct supply *s, uint32_t node);
 void rollout_supply_saved(struct supply *s, uint32_t node, lease_id l);
+
+/* ---- supply_client.c ---- */
+
+enum hr_err client_init(struct supply *s);
+void client_start(struct supply *s);
 
 /* ---- supply_cost.c ---- */
 

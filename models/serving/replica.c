@@ -345,6 +345,8 @@ enum hr_err replica_advance(struct replica *r, simtime_ns now)
     complete_prompts(r, now);
     r->at_ns = now - (r->end_ps > 0);
     r->at_ps = r->end_ps;
+    r->config += r->shift;
+    r->shift = 0;
     plan(r, now);
     return HR_OK;
 }
@@ -369,6 +371,20 @@ enum hr_err replica_submit(struct replica *r, const struct replica_request *requ
             run_until(r, k);
     }
     return HR_OK;
+}
+
+void replica_change(struct replica *r, const struct replica_config *config, simtime_ns now)
+{
+    assert(r->next_ns > now);
+    r->shift = (int16_t)(config - r->config);
+    if (r->phase == PHASE_IDLE) {
+        r->config = config;
+        r->shift = 0;
+    } else if (r->phase == PHASE_DECODE && r->shift != 0) {
+        uint32_t k = run_first_after(&r->run, boundary_until(replica_at(r), now), r->run_steps);
+        if (k < r->run_steps)
+            run_until(r, k);
+    }
 }
 
 void replica_run_to(struct replica *r, simtime_ns t)
@@ -401,6 +417,8 @@ size_t replica_take_all(struct replica *r, simtime_ns now, struct replica_reques
     if (n > 1)
         qsort(out, n, sizeof *out, by_arrival);
     replica_clear(r);
+    r->config += r->shift;
+    r->shift = 0;
     r->phase = PHASE_IDLE;
     r->next_ns = SIM_NEVER;
     return n;

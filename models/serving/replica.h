@@ -122,6 +122,10 @@ enum hr_err replica_advance(struct replica *r, simtime_ns now);
 /* Processes every boundary before t. */
 void replica_run_to(struct replica *r, simtime_ns t);
 
+/* Another config of the same array, which differs in its step times alone: from the next boundary
+ * later than now on; at once when idle. Every boundary up to now has been processed. */
+void replica_change(struct replica *r, const struct replica_config *config, simtime_ns now);
+
 /* A time before which no request is done, later than every boundary already processed: the next
  * request's end while nothing stands in its way, else not long before it. SIM_NEVER when idle. It
  * holds as long as nothing is submitted, and is found anew at it. */

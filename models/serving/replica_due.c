@@ -5,7 +5,7 @@
  * is done n and C only grow, whatever joins, so no step is shorter than one of today's n and C, and
  * the running request with the fewest steps left is done no earlier than that many of them from
  * now. One that waits decodes all its tokens but the first from when it joins. With a cache that
- * may overflow no boundary is passed over. */
+ * may overflow, or before other step times, no boundary is passed over. */
 #include "models/serving/replica_state.h"
 
 static bool may_evict(const struct replica *r)
@@ -51,7 +51,7 @@ static uint32_t next_run(const struct replica *r, struct decode_run *run)
 simtime_ns replica_due(const struct replica *r)
 {
     enum { LOOK = 8 };
-    if (r->phase == PHASE_IDLE || may_evict(r) || r->n_queue > r->n_batch + LOOK)
+    if (r->phase == PHASE_IDLE || r->shift != 0 || may_evict(r) || r->n_queue > r->n_batch + LOOK)
         return r->next_ns;
     const bool decodes = r->phase == PHASE_DECODE;
     struct decode_run run = r->run;
@@ -70,7 +70,7 @@ simtime_ns replica_due_submitted(const struct replica *r, simtime_ns due)
 {
     if (due == SIM_NEVER)
         return replica_due(r);
-    if (may_evict(r))
+    if (may_evict(r) || r->shift != 0)
         return r->next_ns;
     const struct decode_run run = {replica_decode_ps(r), 0};
     const struct entry *e = &r->entries[r->queue_back];

@@ -66,6 +66,7 @@ struct replica {
     uint16_t at_ps, end_ps;
     uint8_t phase; /* enum phase */
     uint8_t log2_capacity;
+    int16_t shift; /* the next boundary moves config by so many of the owner's array */
     struct finish first; /* copy of the last of order: what finishes next, without a look there */
     uint64_t kv_tokens;  /* of running and batch */
     uint32_t run_steps;  /* decode steps of the present run or step */

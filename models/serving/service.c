@@ -262,6 +262,7 @@ static enum hr_err join_pools(struct service *s)
             .evict = unit_evict,
             .loss = unit_loss,
             .failed = unit_failed,
+            .crowded = unit_crowded,
             .withdrawn = unit_withdrawn,
             .waiting_share = scaling_waiting_share,
             .waiting_slices = p->slice ? scaling_waiting_slices : NULL,

@@ -25,7 +25,9 @@ struct service_plan {
     uint32_t n_pools;
     uint32_t gpus_per_replica; /* tensor parallel size; of a slice its memory slices */
     uint8_t slice;             /* 1 + MIG profile of a replica; 0: whole GPUs */
-    struct replica_config replica;
+    struct replica_config replica; /* as a client of a GPU: when all of its clients are at work */
+    const struct replica_config *clients; /* the same with 1, 2, .. n_clients at work; not owned */
+    uint32_t n_clients; /* of a GPU of its pools; 0: its speed is the same whatever others do */
     enum router_kind router;
     struct autoscaler_plan autoscaler;
     struct forecast_plan forecast;  /* of the autoscaler */

@@ -146,6 +146,7 @@ void unit_granted(void *seat, lease_id l, simtime_ns now);
 void unit_evict(void *seat, lease_id l, simtime_ns now, simtime_ns grace_ns);
 uint64_t unit_loss(void *seat, lease_id l, simtime_ns now);
 void unit_failed(void *seat, lease_id l, uint32_t node, simtime_ns now);
+void unit_crowded(void *seat, lease_id l, simtime_ns now);
 void unit_withdrawn(void *seat, lease_id l, simtime_ns now);
 enum hr_err unit_book_open(struct service *s, simtime_ns now); /* what the replicas hold; the end */
 void unit_run_all(struct service *s, simtime_ns t); /* replicas are past all boundaries before t */

@@ -65,7 +65,8 @@ bool unit_hold(struct unit *u, struct fleet *f, lease_id lease, enum unit_state 
 {
     struct service *s = u->service;
     const struct replica_events events = {s, NULL, service_request_done};
-    u->replica = replica_init(unit_block(u)->replica, &s->plan->replica, &events);
+    const struct replica_config *config = s->plan->n_clients ? s->plan->clients : &s->plan->replica;
+    u->replica = replica_init(unit_block(u)->replica, config, &events);
     if (!u->replica) {
         service_fail(s, HR_NOMEM);
         return false;
@@ -284,7 +285,8 @@ void unit_evict(void *seat, lease_id l, simtime_ns now, simtime_ns grace_ns)
         service_capacity_changed(s);
 }
 
-/* Its node died: what it held returns to the router at once and is computed anew elsewhere. */
+/* Its node died, or a fault ended it: what it held returns to the router at once and is computed
+ * anew elsewhere. */
 void unit_failed(void *seat, lease_id l, uint32_t node, simtime_ns now)
 {
     (void)node;
@@ -321,9 +323,46 @@ static void set_due(struct unit *u, simtime_ns due)
     engine_schedule(u->service->engine, u->step, due);
 }
 
+/* As fast as the clients at work on its GPU let it be, from its next step on. */
+static void follow(struct unit *u, simtime_ns now)
+{
+    const struct service_plan *p = u->service->plan;
+    uint32_t n = p->n_clients > 0 ? fleet_lease_clients(u->fleet, u->lease) : 0;
+    if (n > 0)
+        replica_change(u->replica, &p->clients[(n < p->n_clients ? n : p->n_clients) - 1], now);
+}
+
+/* What has just been at a boundary of this instant is there again only to be slower or faster. */
+void unit_crowded(void *seat, lease_id l, simtime_ns now)
+{
+    struct unit *u = unit_of(seat, l);
+    if (u->lease != l || replica_count(u->replica) == 0)
+        return;
+    replica_run_to(u->replica, now + 1);
+    follow(u, now);
+    set_due(u, replica_due(u->replica));
+}
+
+/* It begins to work on its first request, at the speed that it has then. */
+static void wake(struct unit *u, simtime_ns now)
+{
+    if (u->service->plan->n_clients == 0)
+        return;
+    follow(u, now);
+    fleet_lease_work(u->fleet, u->lease, true);
+}
+
+static void rest(struct unit *u)
+{
+    if (u->service->plan->n_clients > 0)
+        fleet_lease_work(u->fleet, u->lease, false);
+}
+
 enum hr_err unit_submit(struct unit *u, const struct replica_request *request, simtime_ns now)
 {
     replica_run_to(u->replica, now);
+    if (replica_count(u->replica) == 0)
+        wake(u, now);
     TRY(replica_submit(u->replica, request, now));
     tell_router(u);
     set_due(u, replica_due_submitted(u->replica, u->due));
@@ -350,6 +389,8 @@ static void unit_step(void *ctx, uint32_t arg)
     if (u->state == UNIT_READY) {
         if (left != before)
             tell_router(u);
+        if (left == 0)
+            rest(u);
         set_due(u, replica_due(u->replica));
         if (s->waiting.n)
             service_flush(s);

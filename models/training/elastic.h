@@ -47,6 +47,10 @@ struct elastic_speed {
 struct elastic_speed elastic_speed_of(const struct elastic_plan *p, uint32_t gpus, uint32_t held);
 /* On GPUs that are slower, 0..1; of 30 binary places. */
 struct elastic_speed elastic_slowed(struct elastic_speed s, double by);
+static inline bool elastic_same(struct elastic_speed a, struct elastic_speed b)
+{
+    return a.num == b.num && a.den == b.den;
+}
 
 simtime_ns elastic_wall(struct elastic_speed s, simtime_ns work); /* SIM_NEVER: beyond time */
 simtime_ns elastic_work(struct elastic_speed s, simtime_ns wall);

@@ -51,6 +51,20 @@ static enum lease_span span_of(const struct training *t, const struct gang *g)
     return span;
 }
 
+/* Racks limit it as those of its first lease; clients beside any of its leases crowd it. */
+static double speed_of_gpus(const struct training *t, const struct gang *g)
+{
+    struct fleet *f = gang_fleet(t, g);
+    double least = fleet_lease_speed(f, g->lease);
+    if (fleet_lease_clients(f, g->lease) == 0)
+        return least;
+    for (uint32_t x = g->extensions; x != NO_EXTENSION; x = t->extensions.items[x].next) {
+        double speed = fleet_lease_speed(f, t->extensions.items[x].lease);
+        least = speed < least ? speed : least;
+    }
+    return least;
+}
+
 void extensions_slow(const struct training *t, struct gang *g)
 {
     const uint32_t *ppm = t->plan->span_speed_ppm;
@@ -60,9 +74,9 @@ void extensions_slow(const struct training *t, struct gang *g)
     for (int span = 0; span < LEASE_SPANS; span++)
         matters = matters || ppm[span] > 0;
     uint32_t slow = matters ? ppm[span_of(t, g)] : 0;
-    double powered = fleet_lease_speed(gang_fleet(t, g), g->lease);
-    if (powered < 1) { /* both as one fraction, which has few enough digits */
-        g->speed = elastic_slowed(g->speed, slow > 0 ? powered * slow / 1e6 : powered);
+    double gpus = speed_of_gpus(t, g);
+    if (gpus < 1) { /* both as one fraction, which has few enough digits */
+        g->speed = elastic_slowed(g->speed, slow > 0 ? gpus * slow / 1e6 : gpus);
     } else if (slow > 0) {
         g->speed.num *= slow;
         g->speed.den *= 1000000;
@@ -164,6 +178,13 @@ void extensions_set_state(struct training *t, const struct gang *gang, enum gpu_
         fleet_set_state(gang_fleet(t, gang), t->extensions.items[x].lease, s);
 }
 
+void extensions_work(const struct training *t, const struct gang *gang, bool works)
+{
+    fleet_lease_work(gang_fleet(t, gang), gang->lease, works);
+    for (uint32_t x = gang->extensions; x != NO_EXTENSION; x = t->extensions.items[x].next)
+        fleet_lease_work(gang_fleet(t, gang), t->extensions.items[x].lease, works);
+}
+
 static void runs_no_more(struct training *t, uint32_t g)
 {
     size_t i = 0, to = 0;
@@ -248,9 +269,10 @@ static simtime_ns ripe_at(const struct training *t, const struct gang *g)
 static bool pays(const struct training *t, const struct gang *g, uint32_t more, simtime_ns now)
 {
     struct gang grown = *g;
-    simtime_ns end = sim_time_add(g->since_ns, segment_length(g, segment_left(g)));
+    simtime_ns end = segment_end(g);
     grown.row.done_ns += segment_work(g, segment_progress(g, now).work_ns);
     extensions_size(t, &grown, g->leased + more);
+    pace_reset(&grown);
     grown.load_ns = t->plan->elastic.resize_ns;
     grown.init_ns = 0;
     return sim_time_add(now, segment_length(&grown, segment_left(&grown))) < end;

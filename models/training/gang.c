@@ -58,8 +58,9 @@ bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
         *g = (uint32_t)t->gangs.n++;
         *at(t, *g) = (struct gang){0};
     }
-    struct writer writer = at(t, *g)->writer;
-    writer_reset(&writer, WRITER_OFF);
+    struct gang was = *at(t, *g);
+    writer_reset(&was.writer, WRITER_OFF);
+    pace_reset(&was);
     *at(t, *g) = (struct gang){
         .row = *row,
         .limit_ns = JOB_UNSET,
@@ -67,7 +68,8 @@ bool gang_new(struct training *t, const struct job_row *row, uint32_t *g)
         .broken_ns = SIM_NEVER,
         .lease = LEASE_NONE,
         .timer = TIMER_NONE,
-        .writer = writer,
+        .writer = was.writer,
+        .paces = was.paces,
         .preemptible = true,
         .user = NO_USER,
         .busy = 1,
@@ -200,7 +202,7 @@ simtime_ns gang_next_stop(const struct training *t, uint32_t g, bool save, simti
         return now;
     if (gang->writer.phase != WRITER_OFF) /* nobody knows before; it will say (fleet_lease_saved) */
         return SIM_NEVER;
-    simtime_ns end = sim_time_add(gang->since_ns, segment_length(gang, segment_left(gang)));
+    simtime_ns end = segment_end(gang);
     if (!save)
         return end;
     simtime_ns saved = segment_next_save(gang, now);
@@ -269,6 +271,7 @@ static void draw_restart(struct training *t, struct gang *g)
 static void end_segment(struct training *t, uint32_t g)
 {
     struct gang *gang = at(t, g);
+    extensions_work(t, gang, false);
     if (gang->writer.phase != WRITER_OFF)
         writer_end(t, g, engine_now(t->engine));
     if (gang->timer != TIMER_NONE)
@@ -298,15 +301,32 @@ void gang_finish(struct training *t, uint32_t g, simtime_ns now)
     segment_book_idle(t, &was, now);
 }
 
+static void expect_end(struct training *t, uint32_t g)
+{
+    struct gang *gang = at(t, g);
+    gang->expected_end_ns = sim_time_add(gang->since_ns, gang_estimate(t, g));
+    const struct expected_end end = {gang->expected_end_ns, g, gang->held};
+    bool added = expected_ends_add(&t->ends[gang->pool], end);
+    assert(added); /* gang_new made room */
+    (void)added;
+    t->blocked.known = false;
+}
+
+void gang_expect_anew(struct training *t, uint32_t g)
+{
+    expected_ends_remove(&t->ends[at(t, g)->pool], at(t, g)->expected_end_ns, g);
+    expect_end(t, g);
+}
+
 static void begin_work(struct training *t, uint32_t g, simtime_ns now)
 {
     const struct gang *gang = at(t, g);
     reclaim_ready(t, gang, now);
+    pace_join(t, g);
     if (gang->writer.phase != WRITER_OFF)
         writer_begin(t, g, now);
     else
-        engine_schedule(t->engine, gang->timer,
-                        sim_time_add(gang->since_ns, segment_length(gang, segment_left(gang))));
+        engine_schedule(t->engine, gang->timer, segment_end(gang));
 }
 
 static void begin_restore(struct training *t, uint32_t g, simtime_ns now)
@@ -351,16 +371,12 @@ static void begin_segment(struct training *t, uint32_t g, simtime_ns now)
 {
     struct gang *gang = at(t, g);
     gang->since_ns = now;
+    pace_reset(gang);
     extensions_slow(t, gang);
     gang->state = segment_restore(gang) > 0 ? GANG_RESTORING : GANG_TRAINING;
     writer_reset(&gang->writer, gang_writes(t, gang) ? WRITER_RESTORES : WRITER_OFF);
-    gang->expected_end_ns = sim_time_add(now, gang_estimate(t, g));
-    struct expected_end end = {gang->expected_end_ns, g, gang->held};
-    t->blocked.known = false;
-    bool added = expected_ends_add(&t->ends[gang->pool], end);
+    expect_end(t, g);
     shares_change(&t->shares, gang->tenant, gang->pool, gang->held, now);
-    assert(added); /* gang_new made room */
-    (void)added;
     enum hr_err err = engine_timer_new(t->engine, EVENT_COMPLETE, fire, t, g, &gang->timer);
     if (err != HR_OK) {
         training_fail(t, err);
@@ -642,10 +658,13 @@ void gang_fail(struct training *t, uint32_t g, lease_id l, uint32_t node, simtim
         gang->broken_node == node && gang->broken_ns == now; /* another lease of it there */
     gang->row.failures += !again;
     t->totals.failures += !again && in_measured_part(t, now);
-    if (l == gang->lease)
+    if (fleet_lease_lost(gang_fleet(t, gang), l) == 0) {
+        /* a fault of a client: it starts again where it is */
+    } else if (l == gang->lease) {
         gang->base_failed = true;
-    else
+    } else {
         extensions_fail(t, gang, l);
+    }
     if (gang->state == GANG_BROKEN) {
         gang->one_node_lost = gang->one_node_lost && gang->broken_node == node;
         return;

@@ -120,6 +120,12 @@ static void failed(void *self, lease_id l, uint32_t node, simtime_ns now)
     gang_fail(s->training, gang_of(fleet_lease_tag(fleet_of(s), l)), l, node, now);
 }
 
+static void crowded(void *self, lease_id l, simtime_ns now)
+{
+    const struct seat *s = self;
+    gang_crowded(s->training, gang_of(fleet_lease_tag(fleet_of(s), l)), now);
+}
+
 static void withdrawn(void *self, lease_id l, simtime_ns now)
 {
     const struct seat *s = self;
@@ -159,6 +165,7 @@ static enum hr_err join_pools(struct training *t, uint32_t number)
             .failed = failed,
             .withdrawn = withdrawn,
             .next_stop = next_stop,
+            .crowded = crowded,
         };
         TRY(fleet_claimant_add(t->pools[i].fleet, plan->name, &quotas[i], &ops, &tenant->claimant));
     }
@@ -255,8 +262,10 @@ void training_free(struct training *t)
         expected_ends_fini(&t->ends[i]);
     profile_fini(&t->profile);
     backlog_fini(&t->backlog);
-    for (size_t i = 0; i < t->gangs.n; i++)
+    for (size_t i = 0; i < t->gangs.n; i++) {
         writer_fini(&t->gangs.items[i].writer);
+        vec_free(&t->gangs.items[i].paces);
+    }
     vec_free(&t->gangs);
     vec_free(&t->unused);
     vec_free(&t->extensions);

@@ -7,6 +7,7 @@
  *     gang.c      life of one gang: start, restore, end, eviction, failure; its row
  *     extension.c the GPUs of an elastic gang beyond its least (elastic.c)
  *     segment.c   what it has done and lost between two of these; its ledger entries
+ *     pace.c      its speed on a shared GPU, which its neighbours change while it works
  *     writer.c    the same where its saves go to a shared storage (storage.c)
  *     waiting.c   waiting gangs in order
  *     why.c       for how long they wait for what
@@ -54,15 +55,15 @@ enum writer_phase {
 /* A segment of a gang whose saves go to a shared storage. */
 struct writer {
     enum writer_phase phase;
-    transfer_id transfer; /* under way, or TRANSFER_NONE */
-    bool unbooked;        /* saved is not in the ledger yet */
-    simtime_ns begin_ns;  /* of the work */
-    simtime_ns interval_ns;
-    struct tooth tooth, saved; /* the present one; the one before it */
-    simtime_ns stalls_ns;      /* of the teeth before the present one */
-    simtime_ns kept_ns;        /* work that the last complete save holds */
-    simtime_ns kept_stalls_ns; /* stalls up to its own */
-    uint64_t saves;            /* complete ones */
+    transfer_id transfer;              /* under way, or TRANSFER_NONE */
+    bool unbooked;                     /* saved is not in the ledger yet */
+    simtime_ns begin_ns;               /* of the work */
+    simtime_ns interval_ns, former_ns; /* between saves: the present one, and the one before it */
+    struct tooth tooth, saved;         /* the present one; the one before it */
+    simtime_ns stalls_ns;              /* of the teeth before the present one */
+    simtime_ns kept_ns;                /* work that the last complete save holds */
+    simtime_ns kept_stalls_ns;         /* stalls up to its own */
+    uint64_t saves;                    /* complete ones */
     struct {
         struct tooth *items; /* owned by the slot */
         size_t n, capacity;
@@ -78,12 +79,24 @@ struct unsaved {
     uint32_t held;
 };
 
+/* A stretch of a segment at one speed: from so much wall time of work on, by when so much work of
+ * the segment was done. */
+struct pace {
+    simtime_ns wall_ns, work_ns;
+    struct elastic_speed speed;
+};
+
 struct gang {
     struct job_row row; /* done_ns: work kept so far */
     simtime_ns limit_ns, interval_ns;
     struct checkpoint_plan saves; /* the queue's, as it holds for this gang */
     struct unsaved unsaved;
-    struct elastic_speed speed;  /* of its present or next segment, while it waits of the least */
+    struct elastic_speed speed; /* of its present or next segment, while it waits of the least */
+    simtime_ns paced_wall_ns, paced_work_ns; /* where in its segment the speed began */
+    struct {
+        struct pace *items; /* owned by the slot; former speeds, as far back as a save may be */
+        size_t n, capacity;
+    } paces;
     uint32_t held;               /* GPUs of its present or last segment; while it waits the least */
     uint32_t leased;             /* GPUs of its leases */
     uint32_t extensions;         /* the first of them, or NO_EXTENSION */
@@ -278,6 +291,19 @@ enum grant pass_acquire(struct walk *w, uint32_t g, uint32_t pool);
 /* The head, on top of the walk, lacks room in a pool. */
 void backfill_run(struct walk *w, const struct waiting_item *head, uint32_t pool);
 
+/* ---- pace.c ---- */
+
+/* A segment has one speed so far. */
+void pace_reset(struct gang *g);
+/* Work of so much wall time of a segment, and the wall time by which so much is done: now or
+ * later. */
+simtime_ns pace_work(const struct gang *g, simtime_ns wall_ns);
+simtime_ns pace_wall(const struct gang *g, simtime_ns work_ns);
+/* Its work begins: with the neighbours that it has now. */
+void pace_join(struct training *t, uint32_t g);
+/* The neighbours of a running gang on shared GPUs are others now: its speed may change. */
+void gang_crowded(struct training *t, uint32_t g, simtime_ns now);
+
 /* ---- segment.c ---- */
 
 simtime_ns segment_restore(const struct gang *g); /* of its next or present segment */
@@ -286,6 +312,8 @@ simtime_ns segment_left(const struct gang *g);    /* work to do at the segment's
 /* Of a segment with so much work to do, undisturbed. */
 simtime_ns segment_length(const struct gang *g, simtime_ns left_ns);
 struct save_comb segment_comb(const struct gang *g, simtime_ns left_ns);
+/* When the present one ends, undisturbed. */
+simtime_ns segment_end(const struct gang *g);
 /* Work of so much wall time of it. */
 simtime_ns segment_work(const struct gang *g, simtime_ns wall_ns);
 struct progress segment_progress(const struct gang *g, simtime_ns now);
@@ -331,6 +359,8 @@ void writer_restore(struct training *t, uint32_t g);
 void writer_begin(struct training *t, uint32_t g, simtime_ns now);
 void writer_step(struct training *t, uint32_t g, simtime_ns now);
 void writer_written(struct training *t, uint32_t g, simtime_ns now);
+/* The gang has another speed: its work ends at another time. */
+void writer_repace(struct training *t, uint32_t g);
 
 /* The segment is over: what is being transferred is given up, or just done. Before the timer goes.
  */
@@ -354,6 +384,9 @@ void extensions_slow(const struct training *t, struct gang *g);
 
 /* A gang starts on its least; if it extends, it takes what it asked for as far as that is there. */
 void extensions_start(struct training *t, uint32_t g, bool extends);
+
+/* All that a gang leases is at work, or rests. */
+void extensions_work(const struct training *t, const struct gang *gang, bool works);
 
 /* In a pass: running gangs take what is free, up to what they asked for or, with most, all that
  * they can run on, where they end earlier with it. */
@@ -416,6 +449,9 @@ simtime_ns gang_next_stop(const struct training *t, uint32_t g, bool save, simti
 void gang_released(struct training *t, uint32_t g, simtime_ns now);
 bool gang_keeps(struct training *t, uint32_t g, simtime_ns now);
 uint64_t gang_loss(const struct training *t, uint32_t g, simtime_ns now);
+
+/* Its speed has changed: so does its expected end. */
+void gang_expect_anew(struct training *t, uint32_t g);
 
 /* At the end of the run: books what a running gang has done and reports any gang's row. */
 void gang_settle(struct training *t, uint32_t g, simtime_ns now);

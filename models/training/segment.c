@@ -6,7 +6,8 @@
  * lost. Where saves go to a shared storage each is an event instead: writer.c.
  *
  * A segment is of one size: its comb counts wall time on the GPUs it holds, and what it has kept
- * turns into work at its speed (training/elastic.h). Intervals between saves are wall time. */
+ * turns into work at its speed (training/elastic.h), or at those that it had one after the other
+ * where neighbours change it (pace.c). Intervals between saves are wall time. */
 #include "models/training/queue_internal.h"
 
 simtime_ns segment_restore(const struct gang *g)
@@ -21,7 +22,7 @@ simtime_ns segment_left(const struct gang *g)
 
 simtime_ns segment_work(const struct gang *g, simtime_ns wall_ns)
 {
-    simtime_ns work = elastic_work(g->speed, wall_ns), left = segment_left(g);
+    simtime_ns work = pace_work(g, wall_ns), left = segment_left(g);
     return work < left ? work : left;
 }
 
@@ -29,7 +30,7 @@ struct save_comb segment_comb(const struct gang *g, simtime_ns left_ns)
 {
     const struct checkpoint_plan *s = &g->saves;
     return (struct save_comb){.restore_ns = segment_restore(g),
-                              .left_ns = elastic_wall(g->speed, left_ns),
+                              .left_ns = pace_wall(g, left_ns),
                               .interval_ns = g->interval_ns,
                               .growth = s->growth,
                               .stall_ns = s->stall_ns,
@@ -43,6 +44,11 @@ simtime_ns segment_length(const struct gang *g, simtime_ns left_ns)
 {
     const struct save_comb c = segment_comb(g, left_ns);
     return checkpoint_length(&c);
+}
+
+simtime_ns segment_end(const struct gang *g)
+{
+    return sim_time_add(g->since_ns, segment_length(g, segment_left(g)));
 }
 
 struct progress segment_progress(const struct gang *g, simtime_ns now)

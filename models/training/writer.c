@@ -207,7 +207,24 @@ static void next_tooth(struct gang *g, simtime_ns now)
                               .end_ns = SIM_NEVER,
                               .before_ns = w->tooth.before_ns + p.work_ns,
                               .left_ns = w->tooth.left_ns - p.work_ns};
+    w->former_ns = w->interval_ns;
     w->interval_ns = checkpoint_next_interval(&c, w->interval_ns);
+}
+
+/* What is left of the work takes another time; of the teeth before the present one nothing changes.
+ */
+void writer_repace(struct training *t, uint32_t g)
+{
+    struct gang *gang = at(t, g);
+    struct writer *w = &gang->writer;
+    const struct save_comb c = segment_comb(gang, segment_left(gang));
+    w->tooth.left_ns = c.left_ns - w->tooth.before_ns;
+    w->interval_ns =
+        w->former_ns ? checkpoint_next_interval(&c, w->former_ns) : checkpoint_first_interval(&c);
+    if (w->phase == WRITER_WORKS)
+        work(t, gang, WRITER_WORKS, w->interval_ns);
+    else if (w->phase == WRITER_WORKS_ON)
+        work(t, gang, WRITER_WORKS_ON, SIM_NEVER);
 }
 
 static void begin_save(struct training *t, uint32_t g, simtime_ns now)

@@ -88,7 +88,7 @@ static void taker_open(struct world *w)
     w->taker = t;
     t->world = w;
     t->held = calloc(p->n_takes + 1, sizeof *t->held);
-    const struct quota quota = {.ceiling_gpus = p->nodes * p->gpus_per_node,
+    const struct quota quota = {.ceiling_gpus = p->nodes * p->gpus_per_node * 48,
                                 .priority = 100,
                                 .reclaim_within_cohort = COHORT_ANY,
                                 .borrow_within_cohort = COHORT_LOWER_PRIORITY};
@@ -160,9 +160,11 @@ void world_open(struct world *w, const struct world_plan *p)
                                      .reclaim = p->reclaim,
                                      .place = p->place,
                                      .fabric = p->fabric,
+                                     .sharing = p->sharing,
                                      .racks = p->racks};
+    uint32_t units = fleet_plan_units_per_gpu(&fleet);
     w->engine = engine_new();
-    w->ledger = ledger_new(4, (uint64_t)p->nodes * p->gpus_per_node, p->start_ns, p->end_ns,
+    w->ledger = ledger_new(4, (uint64_t)p->nodes * p->gpus_per_node * units, p->start_ns, p->end_ns,
                            p->window_ns ? p->window_ns : p->end_ns - p->start_ns);
     w->fleet = fleet_new(&fleet, w->engine, w->ledger, p->seed, p->replication);
     cr_assert(w->engine && w->ledger && w->fleet);

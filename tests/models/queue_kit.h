@@ -26,6 +26,7 @@ struct world_plan {
     enum place_rule place;
     struct fabric fabric;
     struct rack_plan racks;
+    struct sharing_plan sharing; /* GPUs are then units in all that the world says */
     struct storage_plan storage;
 };
 
