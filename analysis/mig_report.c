@@ -69,10 +69,17 @@ static void print_use(const struct mig_report *r, const struct mig_layout *l)
             mig_stranded_memory(r->t, l->left));
 }
 
+void mig_report_drawing(const struct mig_report *r, const struct mig_layout *l)
+{
+    print_ruler(r);
+    print_drawing(r, l);
+    print_use(r, l);
+}
+
 /* ---- JSON ---- */
 
-static void json_layout(struct json *j, const struct mig_report *r, const char *key,
-                        const struct mig_layout *l)
+void mig_report_json_layout(struct json *j, const struct mig_report *r, const char *key,
+                            const struct mig_layout *l)
 {
     json_object(j, key);
     json_array(j, "instances", false);
@@ -128,7 +135,7 @@ static void hold(void *self, const struct mig_layout *l)
     if (h->silent)
         return;
     if (h->j) {
-        json_layout(h->j, h->r, NULL, l);
+        mig_report_json_layout(h->j, h->r, NULL, l);
         return;
     }
     draw(h->r->t, l, NARROW, drawn);
@@ -161,7 +168,7 @@ static void layouts_json(const struct mig_report *r, const uint32_t *demand,
     for (size_t i = 0; i < plan->n_rows; i++) {
         json_object(&j, NULL);
         json_whole(&j, "gpus", plan->rows[i].n_gpus);
-        json_layout(&j, r, "layout", &plan->rows[i].layout);
+        mig_report_json_layout(&j, r, "layout", &plan->rows[i].layout);
         json_close(&j);
     }
     json_close(&j);
@@ -189,9 +196,7 @@ void mig_report_layouts(const struct mig_report *r, const uint32_t demand[MIG_PR
     }
     for (size_t i = 0; i < plan->n_rows; i++) {
         fprintf(r->out, "  %u GPU%s\n", plan->rows[i].n_gpus, plan->rows[i].n_gpus > 1 ? "s" : "");
-        print_ruler(r);
-        print_drawing(r, &plan->rows[i].layout);
-        print_use(r, &plan->rows[i].layout);
+        mig_report_drawing(r, &plan->rows[i].layout);
     }
     mig_layouts(r->t, shown(r, demand), true, hold, &h);
     if (h.n == 0)
@@ -213,7 +218,7 @@ void mig_report_fits(const struct mig_report *r, const struct mig_gpu_layout *gp
         for (size_t g = 0; g < n; g++) {
             json_object(&j, NULL);
             json_whole(&j, "number", gpus[g].gpu);
-            json_layout(&j, r, "layout", &gpus[g].layout);
+            mig_report_json_layout(&j, r, "layout", &gpus[g].layout);
             json_close(&j);
         }
         json_close(&j);
@@ -223,9 +228,7 @@ void mig_report_fits(const struct mig_report *r, const struct mig_gpu_layout *gp
     for (size_t g = 0; g < n; g++) {
         const struct mig_layout *l = &gpus[g].layout;
         fprintf(r->out, "%sGPU %u, %s\n", g ? "\n" : "", gpus[g].gpu, r->type->title);
-        print_ruler(r);
-        print_drawing(r, l);
-        print_use(r, l);
+        mig_report_drawing(r, l);
         fputs("  still fits, each profile alone:\n", r->out);
         for (uint8_t p = 0; p < r->t->gpu.n_profiles; p++) {
             fprintf(r->out, "    %-12s %u", r->t->gpu.profiles[p].name, r->t->fits[l->left][p]);
@@ -253,9 +256,7 @@ static void print_sequence(const struct mig_report *r, const struct mig_sequence
         else
             fprintf(r->out, "    %-12s at %u\n", name, s->starts[i]);
     }
-    print_ruler(r);
-    print_drawing(r, &s->layout);
-    print_use(r, &s->layout);
+    mig_report_drawing(r, &s->layout);
 }
 
 static void json_sequence(struct json *j, const struct mig_report *r, const char *key,
@@ -272,7 +273,7 @@ static void json_sequence(struct json *j, const struct mig_report *r, const char
         json_close(j);
     }
     json_close(j);
-    json_layout(j, r, "layout", &s->layout);
+    mig_report_json_layout(j, r, "layout", &s->layout);
     json_close(j);
 }
 
@@ -332,7 +333,7 @@ static void parted_json(const struct mig_report *r, const struct mig_parted *par
             json_close(&j);
             json_bool(&j, "mig", group->enabled);
             if (group->enabled)
-                json_layout(&j, r, "layout", &group->layout);
+                mig_report_json_layout(&j, r, "layout", &group->layout);
             json_close(&j);
         }
         json_close(&j);
@@ -358,9 +359,7 @@ void mig_report_parted(const struct mig_report *r, const struct mig_parted *part
                 fprintf(r->out, ", only %s", group->filter);
             fputs(group->enabled ? "\n" : ": whole\n", r->out);
             if (group->enabled) {
-                print_ruler(r);
-                print_drawing(r, &group->layout);
-                print_use(r, &group->layout);
+                mig_report_drawing(r, &group->layout);
             }
         }
     }

@@ -4,8 +4,11 @@
 
 #include "models/hardware/catalogue.h"
 #include "models/hardware/mig_pack.h"
+#include "models/plan.h"
 #include "scenarios/mig_parted.h"
 #include "traces/mig_listing.h"
+
+struct json;
 
 struct mig_report {
     FILE *out;
@@ -29,5 +32,16 @@ void mig_report_order(const struct mig_report *r, const uint8_t *profiles, size_
 
 void mig_report_profiles(const struct mig_report *r, const char *path); /* a listing agreed */
 void mig_report_parted(const struct mig_report *r, const struct mig_parted *parted);
+
+/* A GPU drawn, with what is used and stranded of it; in JSON a member of that key. */
+void mig_report_drawing(const struct mig_report *r, const struct mig_layout *l);
+void mig_report_json_layout(struct json *j, const struct mig_report *r, const char *key,
+                            const struct mig_layout *l);
+
+/* The pools of instances of a plan (mig_pools.c): what a GPU has or takes at the start, who asks
+ * for how many, and the fewest GPUs that hold the most that is asked for at a time. HR_INPUT: there
+ * is no such pool. */
+enum hr_err mig_report_pools(FILE *out, bool json, const struct plan *plan,
+                             const struct hardware *hardware);
 
 #endif

@@ -9,7 +9,8 @@
 #include <string.h>
 
 struct mig_options {
-    const char *gpu, *scenario;
+    const char *gpu, *scenario, *design;
+    struct option_list sets;
     bool json, help;
 };
 
@@ -18,6 +19,10 @@ static const struct option table[] = {
      "type of GPU; else that of the listing, else h100-sxm"},
     {"--scenario", NULL, OPTION_TEXT, offsetof(struct mig_options, scenario), 0, 0, "FILE",
      "with the types of its section hardware"},
+    {"--design", NULL, OPTION_TEXT, offsetof(struct mig_options, design), 0, 0, "NAME",
+     "pools: of this design; else the scenario's own"},
+    {"--set", NULL, OPTION_LIST, offsetof(struct mig_options, sets), 0, 0, "PATH=VALUE",
+     "pools: change a value of the scenario"},
     {"--json", NULL, OPTION_FLAG, offsetof(struct mig_options, json), 0, 0, NULL, "print JSON"},
     {"--help", "-h", OPTION_FLAG, offsetof(struct mig_options, help), 0, 0, NULL, "this list"},
 };
@@ -44,7 +49,9 @@ static void help(void)
         "         what still fits; FILE is a listing of nvidia-smi mig -lgi, -lgip or\n"
         "         -lgipp, or a configuration of mig-parted (*.yaml)\n"
         "       headroom mig order PROFILE... [OPTION...]\n"
-        "         what this order of creation costs\n");
+        "         what this order of creation costs\n"
+        "       headroom mig pools SCENARIO [OPTION...]\n"
+        "         its pools of instances: their start, and who asks for what\n");
     options_help(table, OPTIONS, stdout);
     puts("\ntypes of GPU:");
     for (size_t i = 0; i < hardware_builtin.n_gpus; i++)
@@ -185,10 +192,28 @@ static int order(struct session *s, const struct operands *operands)
     return EXIT_MET;
 }
 
+/* The pools of a scenario; its types of GPU come with it. */
+static int pools(struct session *s, const struct operands *operands)
+{
+    struct plan plan;
+    if (operands->n != 2)
+        return command_usage("pools takes one scenario");
+    const char *path = operands->items[1];
+    enum hr_err err = scenario_load(path, s->o->sets.items, s->o->sets.n, &s->diags, &s->scenario);
+    if (err == HR_OK)
+        err = scenario_plan(s->scenario, s->o->design, &s->diags, &plan);
+    if (err != HR_OK)
+        return command_report(err, &s->diags);
+    err = mig_report_pools(stdout, s->o->json, &plan, scenario_hardware(s->scenario));
+    if (err == HR_INPUT)
+        return command_usage("%s has no MIG instances: say `sharing: mig` in a pool", path);
+    return command_report(err, &s->diags);
+}
+
 static const struct action {
     const char *name;
     int (*run)(struct session *s, const struct operands *operands);
-} actions[] = {{"layouts", layouts}, {"fits", fits}, {"order", order}};
+} actions[] = {{"layouts", layouts}, {"fits", fits}, {"order", order}, {"pools", pools}};
 
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
@@ -218,7 +243,7 @@ static int run_action(struct session *s, const struct operands *operands)
         a++;
     if (a == ACTIONS)
         return unknown_action(operands->items[0]);
-    if (s->o->scenario) {
+    if (s->o->scenario && strcmp(actions[a].name, "pools") != 0) {
         enum hr_err err = scenario_load(s->o->scenario, NULL, 0, &s->diags, &s->scenario);
         if (err != HR_OK)
             return command_report(err, &s->diags);
@@ -245,7 +270,7 @@ int command_mig(int argc, char **argv)
         return EXIT_MET;
     }
     if (operands.n == 0)
-        return command_usage("usage: headroom mig layouts|fits|order ...; --help says more");
+        return command_usage("usage: headroom mig layouts|fits|order|pools ...; --help says more");
     struct session s = {.o = &o, .hardware = &hardware_builtin};
     arena_init(&s.arena);
     diags_init(&s.diags);

@@ -108,6 +108,33 @@ Test(mig, files)
     has(r.err, "is no listing");
 }
 
+/* 16 halves on 8 GPUs; 250 notebooks would want 36 GPUs, seven on each. */
+Test(mig, pools_of_a_scenario)
+{
+    expect("$H mig pools $S/scenarios/mig-notebooks.yaml", 0);
+    has(r.out, "slices: 8 GPUs, H100 SXM 80 GB; instances are made as they are asked for\n");
+    has(r.out, "    1g.10gb      56 (7 a GPU)\n");
+    has(r.out, "    notebooks            1g.10gb      250 users\n");
+    has(r.out, "fewest GPUs for the most at a time: 36\n");
+    has(r.out, "halves: 8 GPUs, H100 SXM 80 GB; the layout stays\n");
+    has(r.out, "|3g.40gb                        |3g.40gb                        |\n");
+    has(r.out, "    3g.40gb      16 (2 a GPU)\n");
+    has(r.out, "    assistant            3g.40gb      1 to 16 replicas\n");
+    has(r.out, "fewest GPUs for the most at a time: 8\n");
+    fits_80_columns();
+    expect("$H mig pools $S/scenarios/mig-notebooks.yaml --design whole-gpus", 0);
+    cr_expect_null(strstr(r.out, "slices:"), "that design has whole GPUs there");
+    expect("$H mig pools $S/scenarios/mig-notebooks.yaml --json >out && python3 -m json.tool out",
+           0);
+    has(r.out, "\"fewest_gpus\": 36");
+    expect("$H mig pools $S/scenarios/mig-notebooks.yaml --set fleet.pools.halves.nodes=2", 0);
+    has(r.out, "    3g.40gb      32 (2 a GPU)\n");
+    expect("$H mig pools $S/scenarios/ramp.yaml", 2);
+    has(r.err, "has no MIG instances");
+    expect("$H mig pools $S/scenarios/mig-notebooks.yaml --design slises", 2);
+    has(r.err, "nearest: 'slices'");
+}
+
 /* The catalogue, and a type of the user's own. */
 Test(mig, hardware)
 {
@@ -148,7 +175,7 @@ Test(mig, json_is_json)
 Test(mig, what_is_wrong_exits_2_with_the_nearest_word)
 {
     static const char *const cases[][2] = {
-        {"$H mig", "layouts|fits|order"},
+        {"$H mig", "layouts|fits|order|pools"},
         {"$H mig layout", "did you mean 'layouts'"},
         {"$H mig layouts 2x3g.40g", "did you mean '3g.40gb'"},
         {"$H mig layouts 9999999x1g.10gb", "at most"},
