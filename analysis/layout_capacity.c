@@ -90,6 +90,32 @@ static void copy_timeline(double *to, const struct experiment *e, uint32_t c, ui
         }
 }
 
+/* Fragmentation over time. */
+static enum hr_err write_fragmented(const struct hdf5_group *g, const struct experiment *e,
+                                    struct layout_columns columns, const struct layout_lead *lead,
+                                    const struct hdf5_dim *time)
+{
+    uint32_t replications = e->summary.n_replications;
+    size_t windows = experiment_results(e, columns.first, 0)->n_timeline;
+    double *frac = calloc(windows * columns.n * replications, sizeof *frac), *to = frac;
+    if (!frac)
+        return HR_NOMEM;
+    for (uint32_t c = 0; c < columns.n; c++)
+        for (uint32_t r = 0; r < replications; r++)
+            for (size_t w = 0; w < windows; w++)
+                *to++ = results_fragmented(experiment_results(e, columns.first + c, r), w);
+    struct hdf5_var v = {.name = "fragmented_frac",
+                         .type = HDF5_F64,
+                         .data = frac,
+                         .units = "1",
+                         .long_name = "share of the free GPUs on nodes that are free in part",
+                         .comment = "1 - whole / free, mean of the window; none: nothing was free"};
+    layout_dims(&v, lead, time, NULL, NULL);
+    hdf5_put(g, &v);
+    free(frac);
+    return HR_OK;
+}
+
 /* What could start in a window: of the pools together what is free, else of the pool that has most,
  * as a gang is in one of them. mean, else the least. */
 static double placeable(const struct run_results *run, size_t w, int kind, bool mean)
@@ -173,6 +199,8 @@ static enum hr_err write_timeline(const struct hdf5_group *g, const struct exper
         err = write_placeable(g, e, columns, &lead, &time, &kind, true);
         if (err == HR_OK)
             err = write_placeable(g, e, columns, &lead, &time, &kind, false);
+        if (err == HR_OK)
+            err = write_fragmented(g, e, columns, &lead, &time);
         hdf5_dim_close(&kind);
     }
     hdf5_dim_close(&time);

@@ -107,6 +107,23 @@ double capacity_allocation(const struct digest *d, struct metric_at at)
     return capacity_ratio(owned, capacity_supplied_ns(d));
 }
 
+/* arg 0: of the measured part, 1: of its worst window. */
+double capacity_fragmented(const struct digest *d, struct metric_at at)
+{
+    const struct run_results *r = d->results;
+    u128 free = 0, whole = 0;
+    double most = NAN;
+    for (size_t w = 0; w < r->n_timeline; w++) {
+        const double here = results_fragmented(r, w);
+        most = isnan(most) || here > most ? here : most;
+        for (uint32_t p = 0; p < r->n_pools && r->pools[p].placeable; p++) {
+            free += r->pools[p].placeable[w].gpu_ns[PLACEABLE_FREE];
+            whole += r->pools[p].placeable[w].gpu_ns[PLACEABLE_WHOLE];
+        }
+    }
+    return at.arg == 1 ? most : capacity_ratio(free - whole, free);
+}
+
 double capacity_serving_pool(const struct digest *d, struct metric_at at)
 {
     (void)at;

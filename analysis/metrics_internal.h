@@ -31,8 +31,8 @@ double capacity_ratio(u128 part, u128 whole); /* NaN when whole is 0 */
 
 metric_fn capacity_fleet_gpus, capacity_measured_s, capacity_supplied_h, capacity_states_h,
     capacity_states_frac, capacity_state_h, capacity_state_frac, capacity_account_h,
-    capacity_account_frac, capacity_allocation, capacity_serving_pool, capacity_spare,
-    capacity_goodput, capacity_cost, capacity_useful_cost;
+    capacity_account_frac, capacity_allocation, capacity_fragmented, capacity_serving_pool,
+    capacity_spare, capacity_goodput, capacity_cost, capacity_useful_cost;
 
 /* metrics_power.c */
 metric_fn power_energy, power_state_energy, power_mean, power_peak, power_speed_mean;

@@ -1,6 +1,7 @@
-/* Freeing the results of a run. */
+/* Freeing the results of a run, and what is read off them. */
 #include "models/results.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 void results_fini(struct run_results *r)
@@ -26,4 +27,14 @@ void results_fini(struct run_results *r)
     free(r->jobs);
     free(r->reclaims);
     *r = (struct run_results){0};
+}
+
+double results_fragmented(const struct run_results *r, size_t window)
+{
+    double free_ns = 0, whole_ns = 0;
+    for (uint32_t p = 0; p < r->n_pools && r->pools[p].placeable; p++) {
+        free_ns += (double)r->pools[p].placeable[window].gpu_ns[PLACEABLE_FREE];
+        whole_ns += (double)r->pools[p].placeable[window].gpu_ns[PLACEABLE_WHOLE];
+    }
+    return free_ns > 0 ? 1 - whole_ns / free_ns : NAN;
 }

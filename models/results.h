@@ -65,6 +65,11 @@ static inline double results_gpus(const struct run_results *r, double shares)
     return r->shares_per_gpu > 1 ? shares / r->shares_per_gpu : shares;
 }
 
+/* Of the free GPUs in a window of the timeline, all pools together, the share on nodes that are
+ * free in part: room that no gang of whole nodes can use. NaN when nothing was free, or when what
+ * could start was not looked at. */
+double results_fragmented(const struct run_results *r, size_t window);
+
 void results_fini(struct run_results *r); /* accepts a zeroed struct */
 
 static inline size_t results_account(uint32_t owner, enum gpu_state s)

@@ -4,6 +4,7 @@
 #include "toy_fleet.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 
 /* Two nodes of 8, windows of 20 s from 10 s on. 6 GPUs are taken at 15 s, a whole node at 40 s. */
 Test(placeable, a_worked_case)
@@ -65,6 +66,21 @@ Test(placeable, below_one_spine)
     rig_fini(&r);
 }
 
+/* Two nodes of 8: 4 of 12 free GPUs are on a node that is free in part for a quarter of the time,
+ * half of 8 for the rest; nothing is free in the last window. */
+Test(placeable, fragmentation)
+{
+    struct placeable_window w[2] = {0}, more[2] = {0};
+    struct pool_results pools[2] = {{.placeable = w}, {.placeable = more}};
+    const struct run_results r = {.pools = pools, .n_pools = 2, .n_timeline = 2};
+    w[0].gpu_ns[PLACEABLE_FREE] = 12 * 5 + 8 * 15;
+    w[0].gpu_ns[PLACEABLE_WHOLE] = 8 * 5 + 4 * 15;
+    cr_assert_float_eq(results_fragmented(&r, 0), 80.0 / 180, 1e-15);
+    more[0].gpu_ns[PLACEABLE_FREE] = more[0].gpu_ns[PLACEABLE_WHOLE] = 20;
+    cr_assert_float_eq(results_fragmented(&r, 0), 80.0 / 200, 1e-15);
+    cr_assert(isnan(results_fragmented(&r, 1)));
+}
+
 /* In every window of a run free GPU-time is that of the ledger, and a block is no more than what is
  * free, whole nodes neither. */
 Test(placeable, free_time_is_that_of_the_ledger)
@@ -83,6 +99,9 @@ Test(placeable, free_time_is_that_of_the_ledger)
             cr_assert(p->gpu_ns[PLACEABLE_BLOCK] <= p->gpu_ns[PLACEABLE_FREE] &&
                       p->gpu_ns[PLACEABLE_WHOLE] <= p->gpu_ns[PLACEABLE_FREE] &&
                       p->least[PLACEABLE_BLOCK] <= p->least[PLACEABLE_FREE]);
+            const double fragmented = results_fragmented(&r, w);
+            cr_assert(isnan(fragmented) ? p->gpu_ns[PLACEABLE_FREE] == 0
+                                        : fragmented >= 0 && fragmented <= 1);
         }
         results_fini(&r);
         arena_fini(&arena);
