@@ -473,6 +473,8 @@ Test(closed_fleet, quota_return_worked)
         worked_check(ws, k, "speedup", wait * 3600 / grace);
     }
     near(drain_natural_wait(188, 188, 1), drain_harmonic(188), 1e-14, "all of them");
+    near(drain_natural_wait(10001, 10001, 1), drain_harmonic(10001), 1e-13, "by its expansion");
+    near(drain_natural_wait(500000, 500000, 1), drain_harmonic(500000), 1e-13, "of many");
     cr_assert_eq(drain_natural_wait(0, 5, 1), 0);
 }
 
