@@ -29,6 +29,7 @@ int command_mig(int argc, char **argv);
 int command_topo(int argc, char **argv);
 int command_trace(int argc, char **argv);
 int command_pack(int argc, char **argv);
+int command_explain(int argc, char **argv);
 int command_schema(int argc, char **argv);
 
 /* Prints what is in diags, and the error itself where the diags hold none; the exit code for it. */

@@ -26,6 +26,8 @@ static const struct command commands[] = {
      "draw the topology of a listing, of a topology.conf or of a fleet"},
     {"trace", command_trace, "info FILE", "say what a trace holds and what became of each row"},
     {"pack", command_pack, "FILE", "fill a cluster with pods that share GPUs, by several policies"},
+    {"explain", command_explain, "[WORD...]",
+     "show the arithmetic of a capacity question, mark answers to it"},
     {"schema", command_schema, "", "print every key of a scenario with type, range and default"},
 };
 

@@ -242,21 +242,29 @@ enum hr_err sheet_case_solve(struct sheet_case *c)
     return c->err;
 }
 
-const struct sheet_value *sheet_case_get(const struct sheet_case *c, const char *key)
+bool sheet_case_find(const struct sheet_case *c, const char *key, uint8_t *output, size_t *element)
 {
     for (uint8_t k = 0; k < c->sheet->n_outputs; k++) {
         const struct sheet_output *out = &c->sheet->outputs[k];
         const size_t n = strlen(out->key);
         if (!c->out[k].items || strncmp(key, out->key, n) != 0)
             continue;
-        if (!out->each && key[n] == 0)
-            return c->out[k].items;
-        char *end;
+        char *end = NULL;
         const unsigned long i = key[n] == '_' ? strtoul(key + n + 1, &end, 10) : 0;
-        if (out->each && i >= 1 && i <= c->out[k].n && *end == 0)
-            return &c->out[k].items[i - 1];
+        if (out->each ? i < 1 || i > c->out[k].n || *end : key[n] != 0)
+            continue;
+        *output = k;
+        *element = out->each ? i - 1 : 0;
+        return true;
     }
-    return NULL;
+    return false;
+}
+
+const struct sheet_value *sheet_case_get(const struct sheet_case *c, const char *key)
+{
+    uint8_t output;
+    size_t element;
+    return sheet_case_find(c, key, &output, &element) ? &c->out[output].items[element] : NULL;
 }
 
 double sheet_out_at(const struct sheet_case *c, uint8_t output, size_t i)

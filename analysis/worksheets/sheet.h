@@ -177,6 +177,9 @@ enum hr_err sheet_case_solve(struct sheet_case *c);
 /* A solved number by its key ("busy_gpus", "bill_2"); NULL when the sheet has none such. */
 const struct sheet_value *sheet_case_get(const struct sheet_case *c, const char *key);
 
+/* Where a solved result is: its output and, of a list, its element. False: there is none such. */
+bool sheet_case_find(const struct sheet_case *c, const char *key, uint8_t *output, size_t *element);
+
 /* For solve and the like: inputs and outputs by number. */
 static inline double sheet_in(const struct sheet_case *c, uint8_t input)
 {

@@ -143,6 +143,17 @@ bool sheet_unit_known(const char *unit)
     return measure(unit, strlen(unit), &m);
 }
 
+bool sheet_unit_involves(const char *unit, const char *base)
+{
+    struct measure a, b;
+    if (!measure(unit, strlen(unit), &a) || !measure(base, strlen(base), &b))
+        return false;
+    for (int d = 0; d < DIMENSIONS; d++)
+        if (a.power[d] != 0 && b.power[d] != 0)
+            return true;
+    return false;
+}
+
 /* "$2.10/GPU-h": the sign stands before the number and belongs to the unit. */
 static enum hr_err convert(double number, bool dollars, const char *unit, size_t n, const char *to,
                            double *value, const char **why)

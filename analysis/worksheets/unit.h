@@ -19,4 +19,7 @@ enum hr_err sheet_unit_read(const char *text, size_t n, const char *to, double *
 /* Whether this reads as a unit. */
 bool sheet_unit_known(const char *unit);
 
+/* Whether a unit has the dimension of another in it: "GPU-h" and "jobs/s" that of "s". */
+bool sheet_unit_involves(const char *unit, const char *base);
+
 #endif

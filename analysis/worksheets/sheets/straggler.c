@@ -15,7 +15,7 @@ static const struct sheet_input inputs[] = {
                           .min = 1, .max = 1e7),
     [SLOW_FRAC] =
         SHEET_INPUT("slow_frac", "f", "fraction", "chance that a node is slow", "0.01", .max = 1),
-    [SLOW_BY] = SHEET_INPUT("slow_by", "x", "fraction", "extra step time of a slow node", "0.25"),
+    [SLOW_BY] = SHEET_INPUT("slow_by", "y", "fraction", "extra step time of a slow node", "0.25"),
     [STEP_CV] = SHEET_INPUT("step_cv", "v", "fraction",
                             "standard deviation of a node's step time over its mean", "0.02"),
 };

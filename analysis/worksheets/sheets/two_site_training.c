@@ -27,7 +27,7 @@ static const struct sheet_output outputs[] = {
                           "Each site sends and receives {sync_gb} an exchange."),
     [COMM] = SHEET_OUTPUT("comm_s", "c", "s", "8 x {sync_gb} / {wan_gbps} + 2 x {rtt_ms} / 1000",
                           "On the link that takes {comm_s}: a byte is 8 bits."),
-    [EXPOSED] = SHEET_OUTPUT("exposed_s", "x", "s", "max(0, {comm_s} - {overlap_frac} x {step_s})",
+    [EXPOSED] = SHEET_OUTPUT("exposed_s", "X", "s", "max(0, {comm_s} - {overlap_frac} x {step_s})",
                              "{exposed_s} of it stick out of the compute."),
     [EFFICIENCY] = SHEET_OUTPUT("efficiency", "eta", "fraction",
                                 "{local_steps} x {step_s} / ({local_steps} x {step_s} + "
