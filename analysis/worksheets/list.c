@@ -8,6 +8,17 @@
 /* One row a sheet: X(symbol). In the order of print. */
 #define SHEET_LIST(X)                                                                              \
     X(little)                                                                                      \
+    X(erlang_b)                                                                                    \
+    X(erlang_c)                                                                                    \
+    X(finite_queue)                                                                                \
+    X(impatient_queue)                                                                             \
+    X(mg1_wait)                                                                                    \
+    X(gg_wait)                                                                                     \
+    X(priority_wait)                                                                               \
+    X(sqrt_staffing)                                                                               \
+    X(pooling_normal)                                                                              \
+    X(pooling_erlang)                                                                              \
+    X(token_capacity)                                                                              \
     X(queue_drain)                                                                                 \
     X(quota_return)                                                                                \
     X(fair_share)                                                                                  \
