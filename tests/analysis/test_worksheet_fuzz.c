@@ -1,6 +1,8 @@
 /* Random inputs for every worksheet: legal ones are solved or refused with the key named, illegal
  * ones are refused with the key named; nothing is a NaN and nothing is slow. */
+#include "analysis/worksheets/answer.h"
 #include "analysis/worksheets/list.h"
+#include "analysis/worksheets/sheet_json.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -12,7 +14,11 @@
 TestSuite(worksheet_fuzz, .timeout = 120);
 
 enum { TRIES = 200, LIST_LONGEST = 6, SETTING = 512 };
+#ifdef __SANITIZE_ADDRESS__
+#define LONGEST_S 0.5
+#else
 #define LONGEST_S 0.05
+#endif
 
 static uint64_t state;
 
@@ -107,6 +113,41 @@ static void say_case(const struct sheet_case *c)
     fputc('\n', stderr);
 }
 
+/* A solved case goes through all that is made of one. */
+static void use_all(const struct sheet_case *c, struct arena *arena)
+{
+    static char page[1 << 18], json_text[1 << 20];
+    const struct sheet *s = c->sheet;
+    struct json j;
+    FILE *out = fmemopen(page, sizeof page, "w"),
+         *json = fmemopen(json_text, sizeof json_text, "w");
+    sheet_print(&(struct sheet_page){.out = out}, c);
+    json_init(&j, json);
+    json_object(&j, NULL);
+    sheet_json(&j, c);
+    json_close(&j);
+    cr_expect_eq(fclose(out), 0);
+    cr_expect_eq(fclose(json), 0);
+    cr_expect_null(strpbrk(page, "{}"), "%s", page);
+    cr_expect_null(strstr(page, " nan"), "%s", page);
+    cr_expect_null(strstr(json_text, "null"), "%s", json_text);
+    const uint8_t k = (uint8_t)below(s->n_outputs);
+    if (c->out[k].n == 0 || s->outputs[k].type == SHEET_WORD)
+        return;
+    static const double factors[] = {1, 60, 1 / 3600.0, 8, 0.5, -1, 1.05, 0, INFINITY};
+    const struct sheet_value *right = &c->out[k].items[0];
+    const double x = right->number * factors[below(sizeof factors / sizeof *factors)];
+    char text[160];
+    struct sheet_answers a;
+    snprintf(text, sizeof text, "%s%s=%.9g", s->outputs[k].key, s->outputs[k].each ? "_1" : "",
+             isnan(x) ? 0 : x);
+    const char *texts[] = {text};
+    cr_expect_eq(sheet_answers_mark(c, arena, texts, 1, 0.01, &a), HR_OK, "%s: %s", s->name, text);
+    if (right->kind == VALUE_NUMBER && x == right->number && s->outputs[k].type != SHEET_REAL &&
+        fabs(x) < 1e9)
+        cr_expect_eq(a.n_wrong, 0u, "%s: %s", s->name, text);
+}
+
 /* Whether it was solved. */
 static bool try_legal(const struct sheet *s)
 {
@@ -123,9 +164,14 @@ static bool try_legal(const struct sheet *s)
         const enum hr_err err = sheet_case_set(&c, setting);
         cr_assert_eq(err, HR_OK, "%s: '%s' is inside the domain and refused", s->name, setting);
     }
-    const clock_t before = clock();
-    const enum hr_err err = sheet_case_solve(&c);
-    const double took = (double)(clock() - before) / CLOCKS_PER_SEC;
+    enum hr_err err = HR_OK;
+    double took = INFINITY;
+    /* The least of a few tries: others may be using the machine. */
+    for (int again = 0; again < 3 && took > LONGEST_S; again++) {
+        const clock_t before = clock();
+        err = sheet_case_solve(&c);
+        took = fmin(took, (double)(clock() - before) / CLOCKS_PER_SEC);
+    }
     const bool bad =
         took > LONGEST_S || (err != HR_OK && !(err == HR_INPUT && names_input(&diags, s)));
     if (bad) {
@@ -146,6 +192,8 @@ static bool try_legal(const struct sheet *s)
         (void)s->remarks[k].when(&c);
     for (uint8_t k = 0; err == HR_OK && k < s->n_mistakes; k++)
         (void)s->mistakes[k].wrong(&c);
+    if (err == HR_OK && below(3) == 0)
+        use_all(&c, &c.arena);
     sheet_case_fini(&c);
     diags_fini(&diags);
     return err == HR_OK;

@@ -4,6 +4,7 @@
 #include "analysis/worksheets/formula.h"
 #include "analysis/worksheets/list.h"
 #include "analysis/worksheets/print.h"
+#include "analysis/worksheets/sheet_json.h"
 #include "analysis/worksheets/unit.h"
 #include "analysis/worksheets/words.h"
 #include "tests/analysis/worked_json.h"
@@ -137,6 +138,60 @@ Test(worksheets, give_the_worked_values)
             check_case(f, s, number);
     }
     cr_assert(missing == 0 || sheets_n < f->n_sheets, "%zu worksheets are missing", missing);
+}
+
+/* "key": value of an object printed one entry a line; what follows the colon. */
+static const char *entry(const char *json, const char *key)
+{
+    char start[128];
+    snprintf(start, sizeof start, "\n    \"%s\": ", key);
+    const char *at = strstr(json, start);
+    cr_assert_not_null(at, "no %s in:\n%s", key, json);
+    return at + strlen(start);
+}
+
+static const char *json_of(const struct sheet_case *c)
+{
+    static char out[1 << 17];
+    struct json j;
+    memset(out, 0, sizeof out);
+    FILE *f = fmemopen(out, sizeof out - 1, "w");
+    json_init(&j, f);
+    json_object(&j, NULL);
+    sheet_json(&j, c);
+    json_close(&j);
+    fclose(f);
+    return out;
+}
+
+/* The default cases as JSON have the names and the values of the file. */
+Test(worksheets, print_the_worked_values_as_json)
+{
+    const struct worked_file *f = worked_file_read();
+    for (size_t i = 0; i < sheets_n; i++) {
+        struct sheet_case c;
+        start(&c, sheets[i]);
+        solve(&c);
+        const char *json = json_of(&c);
+        for (size_t k = 0; k < f->n; k++) {
+            const struct worked_value *v = &f->items[k];
+            if (v->number != 0 || strcmp(v->sheet, sheets[i]->name) != 0)
+                continue;
+            const char *got = entry(json, v->name) + (v->n > 1);
+            char *rest, *after;
+            const double want = strtod(v->texts[0], &rest), x = strtod(got, &after);
+            if (*rest || isinf(want)) {
+                const size_t n = strlen(v->texts[0]);
+                cr_expect(got[0] == '"' && strncmp(got + 1, v->texts[0], n) == 0 &&
+                              got[n + 1] == '"',
+                          "%s: %s is %.20s, not %s", v->sheet, v->name, got, v->texts[0]);
+                continue;
+            }
+            cr_expect(after > got && fabs(x - want) <= fmax(f->absolute, f->relative * fabs(want)),
+                      "%s: %s is %.20s, not %s", v->sheet, v->name, got, v->texts[0]);
+        }
+        end(&c);
+    }
 }
 
 /* ---- the tables ---- */
