@@ -8,7 +8,14 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { WIDTH = 80, INDENT = 2, STEP_INDENT = 6, ELEMENTS_MAX = 12, NAME_WIDTH = 22 };
+enum {
+    WIDTH = 80,
+    INDENT = 2,
+    STEP_INDENT = 6,
+    ELEMENTS_MAX = 12,
+    NAME_WIDTH = 22,
+    DOC_LEAST = 24
+};
 
 static void paint(const struct sheet_page *p, const char *code)
 {
@@ -74,6 +81,18 @@ static struct input_widths measure_inputs(const struct sheet_case *c)
     return w;
 }
 
+/* A paragraph of which the first line stands at that column already. */
+static void wrap_from(const struct sheet_page *p, const char *text, size_t column)
+{
+    size_t bytes = strlen(text);
+    while (bytes > 0 && column + bytes > WIDTH) /* a byte more than a character breaks early */
+        for (bytes--; bytes > 0 && text[bytes] != ' '; bytes--)
+            ;
+    fprintf(p->out, "%.*s\n", (int)bytes, text);
+    if (text[bytes])
+        text_wrap(p->out, text + bytes, column, column, WIDTH);
+}
+
 static void print_input(const struct sheet_page *p, const struct sheet_case *c, uint8_t i,
                         struct input_widths w)
 {
@@ -91,8 +110,9 @@ static void print_input(const struct sheet_page *p, const struct sheet_case *c, 
     words_add(&doc, c, in->doc, WORDS_QUANTITIES, (struct words_step){0});
     if (!c->in[i].given)
         text_add(&doc, " (default)");
-    if (column + text_width(text_get(&doc)) <= WIDTH) {
-        fprintf(p->out, "%-*s  %s\n", (int)w.key, in->key, text_get(&doc));
+    if (column + DOC_LEAST <= WIDTH) {
+        fprintf(p->out, "%-*s  ", (int)w.key, in->key);
+        wrap_from(p, text_get(&doc), column);
     } else {
         fprintf(p->out, "%s\n", in->key);
         text_wrap(p->out, text_get(&doc), STEP_INDENT, STEP_INDENT, WIDTH);

@@ -274,7 +274,7 @@ static void print_knee(const struct sheet_page *p, const struct sheet_case *c, c
     for (size_t i = 0; i < v->n; i++)
         out += !drawn(&v->items[i]) && v->items[i].y.kind != VALUE_WORD;
     if (out)
-        text_add(&t, " %zu value%s (infinite or none) left out of the curve.", out,
+        text_add(&t, " %zu value%s infinite or none: not part of the curve.", out,
                  out == 1 ? " is" : "s are");
     text_wrap(p->out, text_get(&t), 2, 2, 80);
     text_free(&t);
