@@ -372,6 +372,8 @@ const struct metric metrics[] = {
         "GPU-hours of training lost", "lost of the queue"),
     ROW("queue_goodput", "1", QUEUE, NONE, HIGHER, queue_goodput, 0, "training goodput",
         "training / (training + checkpointing + restoring + lost + draining)"),
+    ROW("waited_frac", "1", QUEUE, NONE, LOWER, queue_waited, 0,
+        "share of the started jobs that waited", "not started at submission / started"),
     ROW("wait_mean_s", "s", QUEUE, NONE, LOWER, queue_wait_mean, 0,
         "mean wait of recorded jobs that started", "first start - submit"),
     ROW("wait_p50_s", "s", QUEUE, NONE, LOWER, queue_wait_quantile, 50,

@@ -144,7 +144,7 @@ enum queue_count {
     COUNT_RETURNS
 };
 
-metric_fn queue_blocked, queue_blocked_gpus, queue_count, queue_hours, queue_goodput,
+metric_fn queue_blocked, queue_blocked_gpus, queue_count, queue_hours, queue_goodput, queue_waited,
     queue_wait_mean, queue_wait_quantile, queue_completion_mean, queue_completion_quantile;
 
 enum tenant_count {

@@ -36,6 +36,16 @@ double queue_goodput(const struct digest *d, struct metric_at at)
                           queue_ns(d, at.entity, STATES_TRAINING_TIME));
 }
 
+/* Waits are sorted: those of 0 come first. */
+double queue_waited(const struct digest *d, struct metric_at at)
+{
+    const struct durations *w = &d->queues[at.entity].wait;
+    size_t at_once = 0;
+    while (at_once < w->n && w->items[at_once] == 0)
+        at_once++;
+    return w->n ? (double)(w->n - at_once) / (double)w->n : NAN;
+}
+
 double queue_wait_mean(const struct digest *d, struct metric_at at)
 {
     return durations_mean_s(&d->queues[at.entity].wait);

@@ -3,6 +3,7 @@
 #include "analysis/worksheets/answer.h"
 #include "analysis/worksheets/list.h"
 #include "analysis/worksheets/sheet_json.h"
+#include "analysis/worksheets/simulate.h"
 #include "analysis/worksheets/unit.h"
 #include "analysis/worksheets/vary.h"
 #include "cli/commands.h"
@@ -10,11 +11,13 @@
 #include "cli/terminal.h"
 
 #include <string.h>
+#include <unistd.h>
 
 struct explain_options {
     struct option_list set, answers;
     const char *tolerance, *vary, *of;
-    bool json, help;
+    uint32_t replications, threads; /* 0: the sheet's, one per core */
+    bool simulate, scenario, json, help;
 };
 
 static const struct option table[] = {
@@ -28,7 +31,14 @@ static const struct option table[] = {
      "a table and a plot against this input; also LO..HI/STEP, A,B,C"},
     {"--of", NULL, OPTION_TEXT, offsetof(struct explain_options, of), 0, 0, "RESULT",
      "of --vary: this result; else the sheet's answer"},
-    /* --simulate and --scenario stand here. */
+    {"--simulate", NULL, OPTION_FLAG, offsetof(struct explain_options, simulate), 0, 0, NULL,
+     "run the sheet's scenario and compare it with the closed form"},
+    {"--scenario", NULL, OPTION_FLAG, offsetof(struct explain_options, scenario), 0, 0, NULL,
+     "print that scenario, to be edited and run"},
+    {"--replications", NULL, OPTION_COUNT, offsetof(struct explain_options, replications), 2, 10000,
+     "N", "of --simulate: so many and no more"},
+    {"--threads", NULL, OPTION_COUNT, offsetof(struct explain_options, threads), 1, 1024, "N",
+     "of --simulate; else one per core"},
     {"--json", NULL, OPTION_FLAG, offsetof(struct explain_options, json), 0, 0, NULL, "print JSON"},
     {"--help", "-h", OPTION_FLAG, offsetof(struct explain_options, help), 0, 0, NULL, "this list"},
 };
@@ -56,7 +66,7 @@ static void help(void)
     options_help(table, OPTIONS, stdout);
     puts(
         "\nA number may have a unit: mean_hold_h=90min, price=$2.10/GPU-h, target=5%.\n"
-        "Exit code 3: an answer is wrong.");
+        "Exit code 3: an answer is wrong, or the simulation does not agree.");
 }
 
 /* ---- finding ---- */
@@ -192,12 +202,65 @@ static void print_json(const struct session *s, const struct sheet_answers *answ
     json_close(&j);
 }
 
+static void show_progress(void *self, double done, uint32_t runs_done)
+{
+    (void)runs_done;
+    progress_show(self, done);
+}
+
+/* 3 where the two do not agree. */
+static int confirm(struct session *s)
+{
+    struct progress_bar bar;
+    struct sheet_simulated seen;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const struct explain_options *o = s->o;
+    const struct sheet_simulate_plan plan = {
+        .replications = o->replications,
+        .most = o->replications,
+        .threads = o->threads  ? o->threads
+                   : cores > 0 ? (uint32_t)cores
+                               : 1,
+        .version = HEADROOM_VERSION,
+        .progress = show_progress,
+        .self = &bar,
+        .stop = interrupt_watch(),
+    };
+    progress_start(&bar, s->c.sheet->name);
+    const enum hr_err err = sheet_simulate(&s->c, &plan, &seen, &s->diags);
+    progress_end(&bar);
+    if (err == HR_OK && o->json) {
+        struct json j;
+        json_init(&j, stdout);
+        sheet_simulated_json(&j, &s->c, &seen);
+    } else if (err == HR_OK) {
+        sheet_simulated_print(stdout, &s->c, &seen);
+    }
+    int code = command_report(err, &s->diags);
+    if (code == EXIT_MET && !sheet_simulated_agrees(&seen))
+        code = EXIT_MISSED;
+    sheet_simulated_fini(&seen);
+    return code;
+}
+
+static int print_scenario(struct session *s)
+{
+    struct text yaml;
+    const enum hr_err err = sheet_scenario(&s->c, &yaml, &s->diags);
+    if (err == HR_OK)
+        fputs(text_get(&yaml), stdout);
+    text_free(&yaml);
+    return command_report(err, &s->diags);
+}
+
 static int explain(struct session *s, const struct sheet *sheet)
 {
     const struct explain_options *o = s->o;
     struct sheet_answers answers = {0};
     struct vary vary = {0};
     enum hr_err err = solve(s, sheet);
+    if (err == HR_OK && (o->scenario || o->simulate))
+        return o->scenario ? print_scenario(s) : confirm(s);
     if (err == HR_OK && o->vary)
         err = sheet_vary(&s->c, o->vary, o->of, &vary);
     if (err == HR_OK)

@@ -240,3 +240,32 @@ void sheet_simulated_print(FILE *out, const struct sheet_case *c, const struct s
     if (c->sheet->simulation->assumes)
         text_wrap(out, c->sheet->simulation->assumes, 2, 2, 80);
 }
+
+void sheet_simulated_json(struct json *j, const struct sheet_case *c,
+                          const struct sheet_simulated *s)
+{
+    static const char *const verdicts[] = {
+        [SHEET_AGREES] = "agrees",
+        [SHEET_DIFFERS] = "differs",
+        [SHEET_TOO_SHORT] = "too short",
+        [SHEET_NO_VALUE] = "nothing to compare",
+    };
+    json_object(j, NULL);
+    json_text(j, "worksheet", c->sheet->name);
+    json_whole(j, "replications", s->replications);
+    json_array(j, "simulated", false);
+    for (uint8_t k = 0; k < s->n; k++) {
+        const struct sheet_seen *v = &s->seen[k];
+        json_object(j, NULL);
+        json_text(j, "key", c->sheet->outputs[v->check->output].key);
+        json_number(j, "closed_form", v->exact);
+        json_number(j, "mean", v->mean);
+        json_number(j, "standard_error", v->error);
+        if (v->check->approximation)
+            json_number(j, "approximation", sheet_out(c, (uint8_t)(v->check->approximation - 1)));
+        json_text(j, "verdict", verdicts[v->verdict]);
+        json_close(j);
+    }
+    json_close(j);
+    json_close(j);
+}

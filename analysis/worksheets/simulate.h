@@ -8,6 +8,7 @@
 #ifndef HEADROOM_ANALYSIS_WORKSHEETS_SIMULATE_H
 #define HEADROOM_ANALYSIS_WORKSHEETS_SIMULATE_H
 
+#include "analysis/json.h"
 #include "analysis/worksheets/sheet.h"
 
 #include <stdatomic.h>
@@ -56,6 +57,8 @@ void sheet_simulated_fini(struct sheet_simulated *s); /* accepts a zeroed struct
 /* True: every quantity that has a value agrees. */
 bool sheet_simulated_agrees(const struct sheet_simulated *s);
 
+void sheet_simulated_json(struct json *j, const struct sheet_case *c,
+                          const struct sheet_simulated *s);
 void sheet_simulated_print(FILE *out, const struct sheet_case *c, const struct sheet_simulated *s);
 
 #endif

@@ -1,5 +1,6 @@
 /* Worksheet: requests that queue: the Erlang delay system. */
 #include "analysis/worksheets/sheet.h"
+#include "analysis/worksheets/station.h"
 #include "models/closed/erlang.h"
 
 #include <math.h>
@@ -126,6 +127,34 @@ static void solve(struct sheet_case *c)
               a > 0 ? erlang_c_servers(a, s, sheet_in(c, LIMIT), sheet_in(c, LATE)) : 1);
 }
 
+static bool scenario(const struct sheet_case *c, struct text *t)
+{
+    if (sheet_out(c, STABLE) == 0) {
+        text_add(t, "the queue grows for ever: no mean exists");
+        return false;
+    }
+    const struct station s = {.name = "erlang-c",
+                              .servers = sheet_in(c, SERVERS),
+                              .width = 1,
+                              .rate_per_s = sheet_in(c, RATE),
+                              .service_s = sheet_in(c, SERVICE),
+                              .scv = 1,
+                              .customers = station_customers(sheet_out(c, RHO))};
+    return station_yaml(&s, t);
+}
+
+static const struct sheet_check checks[] = {
+    {.output = P_WAIT, .metric = "waited_frac", .entity = "queue", .error_frac = 0.01},
+    {.output = WAIT, .metric = "wait_mean_s", .entity = "queue", .error_frac = 0.02},
+};
+
+static const struct sheet_simulation simulation = {
+    .scenario = scenario,
+    .checks = checks,
+    .n_checks = SHEET_N(checks),
+    .replications = 20,
+};
+
 static const char *const rules[] = {
     "At a utilization of 1 or more every wait is infinite; the servers for the target are still "
     "given.",
@@ -155,4 +184,5 @@ const struct sheet sheet_erlang_c = {
     .answer = P_WAIT,
     .check = check,
     .solve = solve,
+    .simulation = &simulation,
 };

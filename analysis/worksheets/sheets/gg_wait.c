@@ -1,5 +1,6 @@
 /* Worksheet: queues whose arrivals and services are not exponential. */
 #include "analysis/worksheets/sheet.h"
+#include "analysis/worksheets/station.h"
 #include "models/closed/erlang.h"
 
 #include <math.h>
@@ -88,6 +89,40 @@ static void solve(struct sheet_case *c)
                           : (va / rate + rate * vs * fast_s * fast_s) / (2 * (1 - rho)));
 }
 
+static bool scenario(const struct sheet_case *c, struct text *t)
+{
+    if (sheet_out(c, STABLE) == 0) {
+        text_add(t, "the queue grows for ever: no mean exists");
+        return false;
+    }
+    if (sheet_in(c, SCV_ARRIVAL) != 1) {
+        text_add(t, "arrivals are Poisson in a drawn queue: set scv_arrival=1");
+        return false;
+    }
+    const struct station s = {.name = "gg-wait",
+                              .servers = sheet_in(c, SERVERS),
+                              .width = 1,
+                              .rate_per_s = sheet_in(c, RATE),
+                              .service_s = sheet_in(c, SERVICE),
+                              .scv = sheet_in(c, SCV_SERVICE),
+                              .customers = station_customers(sheet_out(c, RHO))};
+    return station_yaml(&s, t);
+}
+
+static const struct sheet_check checks[] = {
+    {.output = WAIT, .metric = "wait_mean_s", .entity = "queue", .error_frac = 0.02},
+};
+
+static const struct sheet_simulation simulation = {
+    .scenario = scenario,
+    .checks = checks,
+    .n_checks = SHEET_N(checks),
+    .replications = 20,
+    .assumes =
+        "With several servers and a spread of service other than the exponential one the formula "
+        "is an approximation, and the two differ.",
+};
+
 static const char *const rules[] = {
     "Exact only for one server with Poisson arrivals, and for Poisson arrivals with exponential "
     "service; else an approximation: for ten servers it is 8 to 20 % low with bursty arrivals "
@@ -122,4 +157,5 @@ const struct sheet sheet_gg_wait = {
     .answer = WAIT,
     .check = check,
     .solve = solve,
+    .simulation = &simulation,
 };

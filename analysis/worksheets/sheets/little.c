@@ -1,5 +1,6 @@
 /* Worksheet: how many GPUs a stream of jobs keeps busy (Little's law). */
 #include "analysis/worksheets/sheet.h"
+#include "analysis/worksheets/station.h"
 
 enum { ARRIVALS, HOLD, WIDTH, FLEET };
 enum { JOBS, BUSY, UTILIZATION, SPARE, STABLE };
@@ -59,6 +60,33 @@ static void solve(struct sheet_case *c)
     sheet_set(c, STABLE, busy / fleet < 1);
 }
 
+static bool scenario(const struct sheet_case *c, struct text *t)
+{
+    if (sheet_out(c, UTILIZATION) >= 1) {
+        text_add(t, "the queue grows for ever: no mean exists");
+        return false;
+    }
+    const struct station s = {.name = "little",
+                              .servers = sheet_in(c, FLEET),
+                              .width = sheet_in(c, WIDTH),
+                              .rate_per_s = sheet_in(c, ARRIVALS) / 3600,
+                              .service_s = sheet_in(c, HOLD) * 3600,
+                              .scv = 1,
+                              .customers = 20000};
+    return station_yaml(&s, t);
+}
+
+static const struct sheet_check checks[] = {
+    {.output = BUSY, .read = station_busy},
+};
+
+static const struct sheet_simulation simulation = {
+    .scenario = scenario,
+    .checks = checks,
+    .n_checks = SHEET_N(checks),
+    .replications = 20,
+};
+
 static const char *const rules[] = {
     "With a utilization of 1 or more the busy count is the demand, not what the fleet can serve.",
     "Without arrivals, or with a holding time of 0, every count is 0.",
@@ -88,4 +116,5 @@ const struct sheet sheet_little = {
     .n_mistakes = SHEET_N(mistakes),
     .answer = BUSY,
     .solve = solve,
+    .simulation = &simulation,
 };

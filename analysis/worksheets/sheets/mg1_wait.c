@@ -1,5 +1,6 @@
 /* Worksheet: the spread of service times lengthens a single-server queue. */
 #include "analysis/worksheets/sheet.h"
+#include "analysis/worksheets/station.h"
 #include "models/closed/erlang.h"
 
 #include <math.h>
@@ -73,6 +74,33 @@ static void solve(struct sheet_case *c)
     sheet_set(c, IN_SYSTEM, rate > 0 ? rate * (wait + s) : 0);
 }
 
+static bool scenario(const struct sheet_case *c, struct text *t)
+{
+    if (sheet_out(c, STABLE) == 0) {
+        text_add(t, "the queue grows for ever: no mean exists");
+        return false;
+    }
+    const struct station s = {.name = "mg1-wait",
+                              .servers = 1,
+                              .width = 1,
+                              .rate_per_s = sheet_in(c, RATE),
+                              .service_s = sheet_in(c, SERVICE),
+                              .scv = sheet_in(c, SCV),
+                              .customers = station_customers(sheet_out(c, RHO))};
+    return station_yaml(&s, t);
+}
+
+static const struct sheet_check checks[] = {
+    {.output = WAIT, .metric = "wait_mean_s", .entity = "queue", .error_frac = 0.02},
+};
+
+static const struct sheet_simulation simulation = {
+    .scenario = scenario,
+    .checks = checks,
+    .n_checks = SHEET_N(checks),
+    .replications = 20,
+};
+
 static const char *const rules[] = {
     "At a utilization of 1 or more every wait is infinite; without arrivals nobody waits.",
     NULL,
@@ -99,4 +127,5 @@ const struct sheet sheet_mg1_wait = {
     .n_mistakes = SHEET_N(mistakes),
     .answer = WAIT,
     .solve = solve,
+    .simulation = &simulation,
 };

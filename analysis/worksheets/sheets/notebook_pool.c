@@ -1,5 +1,6 @@
 /* Worksheet: a closed group of users shares a pool of GPUs, with a queue or without. */
 #include "analysis/worksheets/sheet.h"
+#include "analysis/worksheets/station.h"
 #include "models/closed/finite_source.h"
 
 #include <gsl/gsl_cdf.h>
@@ -138,6 +139,39 @@ static void solve(struct sheet_case *c)
     sheet_set(c, LOSS_UTILIZATION, l.utilization);
 }
 
+static bool scenario(const struct sheet_case *c, struct text *t)
+{
+    if (sheet_in(c, SLICED) > 0) {
+        text_add(t, "slices: see scenarios/mig-notebooks.yaml");
+        return false;
+    }
+    const struct station s = {.name = "notebook-pool",
+                              .servers = sheet_out(c, SERVERS),
+                              .width = 1,
+                              .users = sheet_in(c, USERS),
+                              .gap_s = sheet_in(c, GAP) * 3600,
+                              .service_s = sheet_in(c, SESSION) * 3600,
+                              .scv = 1,
+                              .customers = 40000};
+    return station_yaml(&s, t);
+}
+
+static const struct sheet_check checks[] = {
+    {.output = P_WAIT, .metric = "waited_frac", .entity = "queue", .error_frac = 0.02},
+    {.output = WAIT,
+     .metric = "wait_mean_s",
+     .entity = "queue",
+     .scale = 1 / 3600.0,
+     .error_frac = 0.03},
+};
+
+static const struct sheet_simulation simulation = {
+    .scenario = scenario,
+    .checks = checks,
+    .n_checks = SHEET_N(checks),
+    .replications = 20,
+};
+
 static const char *const rules[] = {
     "With as many places as users nobody waits or is refused.",
     "More sliced GPUs than GPUs are refused.",
@@ -171,4 +205,5 @@ const struct sheet sheet_notebook_pool = {
     .answer = P_WAIT,
     .check = check,
     .solve = solve,
+    .simulation = &simulation,
 };

@@ -1,5 +1,6 @@
 /* Worksheet: square-root safety staffing beside the exact answer. */
 #include "analysis/worksheets/sheet.h"
+#include "analysis/worksheets/station.h"
 #include "models/closed/erlang.h"
 
 #include <gsl/gsl_sf_erf.h>
@@ -99,6 +100,34 @@ static void solve(struct sheet_case *c)
     sheet_set(c, UTILIZATION, a / exact);
 }
 
+static bool scenario(const struct sheet_case *c, struct text *t)
+{
+    const struct station s = {.name = "sqrt-staffing",
+                              .servers = sheet_out(c, EXACT),
+                              .width = 1,
+                              .rate_per_s = sheet_in(c, OFFERED) / 3600,
+                              .service_s = 3600,
+                              .scv = 1,
+                              .customers = 200000};
+    return station_yaml(&s, t);
+}
+
+static const struct sheet_check checks[] = {
+    {.output = P_EXACT,
+     .metric = "waited_frac",
+     .entity = "queue",
+     .error_frac = 0.02,
+     .approximation = P_AT_SQRT + 1},
+};
+
+static const struct sheet_simulation simulation = {
+    .scenario = scenario,
+    .checks = checks,
+    .n_checks = SHEET_N(checks),
+    .replications = 20,
+    .assumes = "A service time of one hour; the chance to wait depends on the load alone.",
+};
+
 static const char *const rules[] = {
     "The rule is at most one server off from a load of 10 on, for targets between 0.01 and 0.8.",
     NULL,
@@ -127,4 +156,5 @@ const struct sheet sheet_sqrt_staffing = {
     .n_mistakes = SHEET_N(mistakes),
     .answer = EXACT,
     .solve = solve,
+    .simulation = &simulation,
 };
