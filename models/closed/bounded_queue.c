@@ -7,8 +7,8 @@
 
 struct bounded_queue bounded_queue_places(uint32_t servers, double offered, uint32_t places)
 {
-    const double b = erlang_b(servers, offered);
-    if (b == 0)
+    const double below = (double)erlang_below(servers, (struct erlang_load){offered, 0});
+    if (isinf(below))
         return (struct bounded_queue){0};
     /* Weights of the states c, c + 1, ..., K, the largest of them 1. */
     const double ratio = offered / servers, step = ratio > 1 ? 1 / ratio : ratio;
@@ -18,7 +18,7 @@ struct bounded_queue bounded_queue_places(uint32_t servers, double offered, uint
         queue += weight * (double)(ratio > 1 ? places - i : i);
         *(ratio > 1 ? &first : &last) = weight;
     }
-    const double all = sum + first * (1 / b - 1), accepted = all - last;
+    const double all = sum + first * below, accepted = all - last;
     return (struct bounded_queue){last / all, (sum - last) / accepted, queue / all};
 }
 

@@ -14,6 +14,31 @@
 
 #include <stdint.h>
 
+/* An offered load, high + low: the product of two doubles without a rounding error, so that
+ * servers - offered has full precision at loads of 1 - 1e-9 and closer. A plain load is {a, 0}. */
+struct erlang_load {
+    double high, low;
+};
+struct erlang_load erlang_product(double rate, double service);
+struct erlang_load erlang_ratio(double rate,
+                                double per_server); /* a correct digit beyond a double */
+struct erlang_load erlang_sum(struct erlang_load x, struct erlang_load y);
+
+long double erlang_spare(uint32_t servers, struct erlang_load a); /* servers - offered */
+
+/* Weight of the states with a free server over that of all busy and none waiting: 1/B - 1, which is
+ * infinite below 1e-4932. Cost O(servers). */
+long double erlang_below(uint32_t servers, struct erlang_load a);
+
+/* The delay system; servers >= 1, a >= 0. */
+struct erlang_delay {
+    long double wait_frac, spare; /* C; servers - offered: at most 0 when overloaded */
+};
+struct erlang_delay erlang_delay(uint32_t servers, struct erlang_load a);
+double erlang_delay_mean(const struct erlang_delay *d, double service);
+double erlang_delay_above(const struct erlang_delay *d, double service, double limit);
+double erlang_delay_quantile(const struct erlang_delay *d, double service, double p);
+
 /* Share of arrivals lost, and share that waits. Cost O(servers). */
 double erlang_b(uint32_t servers, double offered);
 double erlang_c(uint32_t servers, double offered);
@@ -27,6 +52,8 @@ double erlang_wait_quantile(uint32_t servers, double offered, double service, do
  * in (0, 1]; UINT32_MAX when there is no answer below it. */
 uint32_t erlang_b_servers(double offered, double target);
 uint32_t erlang_c_servers(double offered, double service, double limit, double target);
+uint32_t erlang_b_least(struct erlang_load a, double target);
+uint32_t erlang_c_least(struct erlang_load a, double service, double limit, double target);
 
 /* Mean wait of M/G/1 at the load rho; scv is the squared coefficient of variation of service. */
 double erlang_mg1_wait_mean(double rho, double service, double scv);

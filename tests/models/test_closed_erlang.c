@@ -140,3 +140,67 @@ Test(closed_erlang, edges)
     cr_assert_eq(erlang_b_servers(5, 0), UINT32_MAX);
     cr_assert_eq(erlang_c_servers(5, 1, 1, -0.1), UINT32_MAX);
 }
+
+/* servers, rate, service, limit, p, then B, C, mean wait, P(W > limit) and the wait's quantile, all
+ * for the doubles as they are: mpmath with 60 digits, I = 1 + n I / a for 1/B, C = c / ((c - a) I +
+ * a). */
+static const struct {
+    uint32_t servers;
+    double rate, service, limit, p, b, c, mean, above, quantile;
+} exact[] = {
+    {1, 0.999999999, 1.0, 0.5, 0.99, 0.499999999750000007, 0.999999999000000028,
+     1.00000002728193226e+9, 0.999999998500000043, 4.60517031523120174e+9},
+    {10, 16.0, 0.5, 0.2, 0.99, 0.12166106425295151, 0.409180150796443532, 0.102295037699110883,
+     0.183856493294694487, 0.927892608141709052},
+    {3, 0.1, 29.99999997, 1.0, 0.9, 0.346153845794378731, 0.999999998111111284,
+     1.00000008830568884e+10, 0.999999998011111293, 2.30258529878584717e+10},
+    {100, 0.3, 333.333333, 2.0, 0.95, 0.0757004521378050646, 0.999999987790038304,
+     3.33333298487984041e+9, 0.999999987190038256, 9.9857732825326334e+9},
+    {1000, 1999.999998, 0.5, 0.25, 0.99, 0.024811917030529155, 0.999999960696787718,
+     4.99999981610772459e+5, 0.999999460696933632, 2.30258507915590718e+6},
+    {1000, 0.7, 1300.0, 900.0, 0.5, 1.69606736638616621e-4, 1.88129304291751839e-3,
+     0.0271742328421419148, 1.63896432361093336e-30, 0.0},
+    {10000, 33.3, 300.3, 10.0, 0.9, 7.93593336875265497e-3, 0.999875006502823353,
+     3.00262464438537596e+4, 0.999542103224210992, 6.9142876550002691e+4},
+    {100000, 3333.0, 30.0, 1.0, 0.5, 2.45578588724724157e-3, 0.960965428299724415,
+     2.88289628489917324, 0.68856181775570424, 1.95999100556060605},
+    {100000, 99999.9999, 1.0, 0.5, 0.99, 2.51889278906450225e-3, 0.999999604000311598,
+     9.99999556502881358e+3, 0.999949605267715502, 4.60516957125450621e+4},
+    {100000, 7.0, 14285.71427142857, 100.0, 0.9, 2.51889278906443301e-3, 0.999999604000268379,
+     1.42857063766219974e+8, 0.999998904000680233, 3.28940619146024754e+8},
+    {50000, 50000.0, 0.99, 0.001, 0.5, 1.45809291389235793e-4, 0.0143734467129992735,
+     2.8459424491738536e-5, 8.6740171366621034e-3, 0.0},
+};
+
+Test(closed_erlang, many_servers_and_loads_near_one_to_twelve_digits)
+{
+    for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
+        const uint32_t c = exact[i].servers;
+        const double s = exact[i].service;
+        const struct erlang_load a = erlang_product(exact[i].rate, s);
+        const struct erlang_delay d = erlang_delay(c, a);
+        check_close((double)(1 / (1 + erlang_below(c, a))), exact[i].b, 1e-12);
+        check_close((double)d.wait_frac, exact[i].c, 1e-12);
+        check_close(erlang_delay_mean(&d, s), exact[i].mean, 1e-12);
+        check_close(erlang_delay_above(&d, s, exact[i].limit), exact[i].above, 1e-12);
+        check_close(erlang_delay_quantile(&d, s, exact[i].p), exact[i].quantile, 1e-12);
+        /* The search stops at the first count that meets what these servers meet. */
+        cr_assert_eq(erlang_b_least(a, exact[i].b * (1 + 1e-12)), c);
+        cr_assert_eq(erlang_c_least(a, s, exact[i].limit, fmin(1, exact[i].above * (1 + 1e-11))),
+                     exact[i].above > 0.999999 ? (uint32_t)ceil(a.high) : c);
+    }
+}
+
+/* The parts of a load that a double cannot hold, against long double. */
+Test(closed_erlang, a_load_keeps_what_rounding_takes)
+{
+    for (double x = 0.1; x < 1e4; x *= 1.37) {
+        const struct erlang_load p = erlang_product(x, 1 / x), q = erlang_ratio(x, 3.3);
+        const struct erlang_load sum = erlang_sum(p, q);
+        cr_assert_float_eq((double)((long double)x * (1 / x) - p.high - p.low), 0, 1e-18);
+        cr_assert_float_eq((double)(((long double)x / 3.3L - q.high) / x), q.low / x, 1e-15);
+        cr_assert_float_eq(
+            (double)((long double)p.high + p.low + q.high + q.low - sum.high - sum.low), 0,
+            1e-18 * (1 + sum.high));
+    }
+}

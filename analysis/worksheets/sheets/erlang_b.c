@@ -2,6 +2,8 @@
 #include "analysis/worksheets/sheet.h"
 #include "models/closed/erlang.h"
 
+#include <math.h>
+
 enum { OFFERED, SERVERS, TARGET };
 enum { BLOCKING, CARRIED, LOST, UTILIZATION, FOR_TARGET };
 
@@ -53,11 +55,13 @@ static const struct sheet_mistake mistakes[] = {
 static void solve(struct sheet_case *c)
 {
     const double a = sheet_in(c, OFFERED), servers = sheet_in(c, SERVERS);
-    const double b = erlang_b((uint32_t)servers, a);
+    const long double below = erlang_below((uint32_t)servers, (struct erlang_load){a, 0});
+    const double b = (double)(1 / (1 + below));
+    const double kept = isinf(below) ? 1 : (double)(below / (1 + below)); /* 1 - b */
     sheet_set(c, BLOCKING, b);
-    sheet_set(c, CARRIED, a * (1 - b));
+    sheet_set(c, CARRIED, a * kept);
     sheet_set(c, LOST, a * b);
-    sheet_set(c, UTILIZATION, servers > 0 ? a * (1 - b) / servers : 0);
+    sheet_set(c, UTILIZATION, servers > 0 ? a * kept / servers : 0);
     sheet_set(c, FOR_TARGET, erlang_b_servers(a, sheet_in(c, TARGET)));
 }
 

@@ -112,19 +112,21 @@ static void solve(struct sheet_case *c)
 {
     const double rate = sheet_in(c, RATE), s = sheet_in(c, SERVICE), a = rate * s;
     const uint32_t servers = (uint32_t)sheet_in(c, SERVERS);
-    const double wait = erlang_wait_mean(servers, a, s);
+    const struct erlang_load load = erlang_product(rate, s);
+    const struct erlang_delay d = erlang_delay(servers, load);
+    const double wait = erlang_delay_mean(&d, s);
     sheet_set(c, OFFERED, a);
     sheet_set(c, RHO, a / servers);
-    sheet_set(c, STABLE, a < servers);
-    sheet_set(c, P_WAIT, erlang_c(servers, a));
+    sheet_set(c, STABLE, d.spare > 0);
+    sheet_set(c, P_WAIT, (double)d.wait_frac);
     sheet_set(c, WAIT, wait);
-    sheet_set(c, QUEUE, rate * wait);
+    sheet_set(c, QUEUE, rate > 0 ? rate * wait : 0);
     sheet_set(c, RESPONSE, wait + s);
     sheet_set(c, IN_SYSTEM, rate * (wait + s));
-    sheet_set(c, P_LATE, erlang_wait_above(servers, a, s, sheet_in(c, LIMIT)));
-    sheet_set(c, WAIT_PCT, erlang_wait_quantile(servers, a, s, sheet_in(c, PERCENTILE)));
+    sheet_set(c, P_LATE, erlang_delay_above(&d, s, sheet_in(c, LIMIT)));
+    sheet_set(c, WAIT_PCT, erlang_delay_quantile(&d, s, sheet_in(c, PERCENTILE)));
     sheet_set(c, FOR_TARGET,
-              a > 0 ? erlang_c_servers(a, s, sheet_in(c, LIMIT), sheet_in(c, LATE)) : 1);
+              a > 0 ? erlang_c_least(load, s, sheet_in(c, LIMIT), sheet_in(c, LATE)) : 1);
 }
 
 static bool scenario(const struct sheet_case *c, struct text *t)

@@ -72,9 +72,10 @@ static void solve(struct sheet_case *c)
     const double rate = sheet_in(c, RATE), s = sheet_in(c, SERVICE), a = rate * s;
     const double servers = sheet_in(c, SERVERS), rho = a / servers;
     const double va = sheet_in(c, SCV_ARRIVAL), vs = sheet_in(c, SCV_SERVICE), v = (va + vs) / 2;
-    const bool stable = rho < 1;
-    const double mmc = stable ? erlang_wait_mean((uint32_t)servers, a, s) : INFINITY;
-    const double fast = stable ? v * rho / (1 - rho) * s / servers : INFINITY;
+    const struct erlang_delay d = erlang_delay((uint32_t)servers, erlang_product(rate, s));
+    const bool stable = d.spare > 0;
+    const double mmc = erlang_delay_mean(&d, s), free = (double)d.spare / servers; /* 1 - rho */
+    const double fast = stable ? v * rho / free * s / servers : INFINITY;
     const double fast_s = s / servers;
     sheet_set(c, RHO, rho);
     sheet_set(c, STABLE, stable);
@@ -86,7 +87,7 @@ static void solve(struct sheet_case *c)
     sheet_set(c, BOUND,
               !stable     ? INFINITY
               : rate == 0 ? 0
-                          : (va / rate + rate * vs * fast_s * fast_s) / (2 * (1 - rho)));
+                          : (va / rate + rate * vs * fast_s * fast_s) / (2 * free));
 }
 
 static bool scenario(const struct sheet_case *c, struct text *t)

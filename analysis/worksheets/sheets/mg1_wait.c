@@ -65,9 +65,10 @@ static const struct sheet_mistake mistakes[] = {
 static void solve(struct sheet_case *c)
 {
     const double rate = sheet_in(c, RATE), s = sheet_in(c, SERVICE), rho = rate * s;
-    const double wait = rho < 1 ? erlang_mg1_wait_mean(rho, s, sheet_in(c, SCV)) : INFINITY;
+    const double free = (double)erlang_spare(1, erlang_product(rate, s)); /* 1 - rho */
+    const double wait = free > 0 ? rho * s * (1 + sheet_in(c, SCV)) / (2 * free) : INFINITY;
     sheet_set(c, RHO, rho);
-    sheet_set(c, STABLE, rho < 1);
+    sheet_set(c, STABLE, free > 0);
     sheet_set(c, WAIT, wait);
     sheet_set(c, QUEUE, rate > 0 ? rate * wait : 0);
     sheet_set(c, RESPONSE, wait + s);

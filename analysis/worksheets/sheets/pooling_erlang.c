@@ -94,10 +94,11 @@ static void check(struct sheet_case *c)
 static void solve(struct sheet_case *c)
 {
     const double k = sheet_in(c, TEAMS), a = sheet_in(c, ERLANGS), all = k * a;
+    const struct erlang_load pooled = erlang_product(k, a);
     const double block = erlang_b_servers(a, sheet_in(c, BLOCKING));
-    const double block_all = erlang_b_servers(all, sheet_in(c, BLOCKING));
+    const double block_all = erlang_b_least(pooled, sheet_in(c, BLOCKING));
     const double wait = erlang_c_servers(a, 1, 0, sheet_in(c, P_WAIT));
-    const double wait_all = erlang_c_servers(all, 1, 0, sheet_in(c, P_WAIT));
+    const double wait_all = erlang_c_least(pooled, 1, 0, sheet_in(c, P_WAIT));
     sheet_set(c, BLOCK_EACH, block);
     sheet_set(c, BLOCK_SEPARATE, k * block);
     sheet_set(c, BLOCK_POOLED, block_all);
@@ -108,7 +109,8 @@ static void solve(struct sheet_case *c)
     sheet_set(c, WAIT_SAVED, k * wait - wait_all);
     sheet_set(c, UTIL_SEPARATE, a / wait);
     sheet_set(c, UTIL_POOLED, all / wait_all);
-    sheet_set(c, RATIO, k == 1 ? 1 : (k * wait - all) / (wait_all - all));
+    sheet_set(c, RATIO,
+              k == 1 ? 1 : k * (wait - a) / (double)erlang_spare((uint32_t)wait_all, pooled));
     sheet_set(c, SQRT_K, sqrt(k));
 }
 

@@ -77,36 +77,58 @@ static void check(struct sheet_case *c)
         sheet_refuse(c, HIGH, "both classes together offer more than a million erlangs");
 }
 
-/* Mean number in an M/M/c. */
-static double in_system(uint32_t servers, double a)
+/* C(c, a) - C(c, a1) from sums of positive numbers: with x = a - a1 and I the weight of all states
+ * over that of c busy (I = 1/B), I(a1) - I(a) = D grows by D(n) = n (D(n-1) + I(n-1) x / a) / a1,
+ * and (c - a1) I(a1) + a1 exceeds (c - a) I(a) + a by (c - a) D + x (I(a1) - 1). */
+static long double more_wait(uint32_t n, struct erlang_load a, struct erlang_load a1, double x)
 {
-    return a < servers ? a + erlang_c(servers, a) * a / (servers - a) : INFINITY;
+    const long double spare = erlang_spare(n, a), spare1 = erlang_spare(n, a1);
+    const long double all = (long double)a.high + a.low, high = (long double)a1.high + a1.low;
+    const long double below1 = erlang_below(n, a1);
+    if (isinf(below1))
+        return erlang_delay(n, a).wait_frac;
+    const long double d1 = spare1 * (1 + below1) + high;
+    if (spare <= 0)
+        return spare1 * below1 / d1;
+    long double below = 0, gap = 0;
+    for (uint32_t i = 1; i <= n; i++) {
+        gap = i * (gap + (1 + below) * x / all) / high;
+        below = i * (1 + below) / all;
+    }
+    return n * (spare * gap + x * below1) / (d1 * (spare * (1 + below) + all));
 }
 
-static void preemptive(struct sheet_case *c, uint32_t n, double a, double a1)
+static void preemptive(struct sheet_case *c, uint32_t n, struct erlang_load a,
+                       struct erlang_load a1)
 {
     const double s = sheet_in(c, SERVICE), l1 = sheet_in(c, HIGH), l2 = sheet_in(c, LOW);
-    const double response = a < n ? (in_system(n, a) - in_system(n, a1)) / l2 : INFINITY;
-    const double displaced = a1 < n ? l1 * (erlang_c(n, a) - erlang_c(n, a1)) : 0;
-    const double ending = a < n ? l2 : (n - a1) / s;
-    sheet_set(c, HIGH_PRE, erlang_wait_mean(n, a1, s));
-    sheet_set_if(c, RESPONSE_LOW, l2 > 0, response);
-    sheet_set_if(c, DELAY_LOW, l2 > 0, response - s);
+    const struct erlang_delay d = erlang_delay(n, a), d1 = erlang_delay(n, a1);
+    const bool both = d.spare > 0, one = d1.spare > 0;
+    const long double more = one && l2 > 0 ? more_wait(n, a, a1, l2 * s) : 0;
+    /* (a C / (c - a) - a1 C1 / (c - a1)) / l2, over the common denominator. */
+    const long double top = s * (n * d.wait_frac) + (l2 > 0 ? a1.high * d.spare * more / l2 : 0);
+    const double delay = both ? (double)(top / (d.spare * d1.spare)) : INFINITY;
+    const double displaced = (double)(l1 * more), ending = both ? l2 : (double)d1.spare / s;
+    sheet_set(c, HIGH_PRE, erlang_delay_mean(&d1, s));
+    sheet_set_if(c, RESPONSE_LOW, l2 > 0, s + delay);
+    sheet_set_if(c, DELAY_LOW, l2 > 0, delay);
     sheet_set(c, PREEMPTS, displaced);
-    sheet_set(c, PER_LOW, l2 > 0 && displaced > 0 ? displaced / ending : 0);
+    sheet_set(c, PER_LOW, displaced > 0 ? displaced / ending : 0);
 }
 
 static void solve(struct sheet_case *c)
 {
-    const double s = sheet_in(c, SERVICE), a1 = sheet_in(c, HIGH) * s;
-    const double a = (sheet_in(c, HIGH) + sheet_in(c, LOW)) * s;
+    const double s = sheet_in(c, SERVICE);
+    const struct erlang_load a1 = erlang_product(sheet_in(c, HIGH), s);
+    const struct erlang_load a = erlang_sum(a1, erlang_product(sheet_in(c, LOW), s));
     const uint32_t n = (uint32_t)sheet_in(c, SERVERS);
-    const double rho = a / n, s1 = a1 / n, waiting = erlang_c(n, a) * s / n;
-    sheet_set(c, RHO, rho);
-    sheet_set(c, RHO_HIGH, s1);
-    sheet_set(c, FIFO, erlang_wait_mean(n, a, s));
-    sheet_set(c, HIGH_NP, s1 < 1 ? waiting / (1 - s1) : INFINITY);
-    sheet_set(c, LOW_NP, rho < 1 ? waiting / ((1 - s1) * (1 - rho)) : INFINITY);
+    const struct erlang_delay d = erlang_delay(n, a);
+    const long double spare1 = erlang_spare(n, a1), waiting = d.wait_frac * s;
+    sheet_set(c, RHO, a.high / n);
+    sheet_set(c, RHO_HIGH, a1.high / n);
+    sheet_set(c, FIFO, erlang_delay_mean(&d, s));
+    sheet_set(c, HIGH_NP, spare1 > 0 ? (double)(waiting / spare1) : INFINITY);
+    sheet_set(c, LOW_NP, d.spare > 0 ? (double)(waiting * n / (spare1 * d.spare)) : INFINITY);
     preemptive(c, n, a, a1);
 }
 

@@ -49,13 +49,14 @@ static void solve(struct sheet_case *c)
 {
     size_t n;
     const double *counts = sheet_list(c, COUNTS, &n);
-    const double a = sheet_in(c, TOKENS) / sheet_in(c, PER_GPU);
+    const struct erlang_load load = erlang_ratio(sheet_in(c, TOKENS), sheet_in(c, PER_GPU));
+    const double a = load.high;
     sheet_set(c, OFFERED, a);
     for (size_t i = 0; i < n; i++) {
         sheet_set_at(c, UTILIZATION, i, a / counts[i]);
-        sheet_set_at(c, P_WAIT, i, erlang_c((uint32_t)counts[i], a));
+        sheet_set_at(c, P_WAIT, i, (double)erlang_delay((uint32_t)counts[i], load).wait_frac);
     }
-    sheet_set(c, FOR_TARGET, a > 0 ? erlang_c_servers(a, 1, 0, sheet_in(c, TARGET)) : 1);
+    sheet_set(c, FOR_TARGET, a > 0 ? erlang_c_least(load, 1, 0, sheet_in(c, TARGET)) : 1);
 }
 
 static const char *const rules[] = {
