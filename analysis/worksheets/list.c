@@ -19,6 +19,10 @@
     X(pooling_normal)                                                                              \
     X(pooling_erlang)                                                                              \
     X(token_capacity)                                                                              \
+    X(pool_designs)                                                                                \
+    X(reclaim_chain)                                                                               \
+    X(reclaim_ramp)                                                                                \
+    X(reclaim_two_stage)                                                                           \
     X(queue_drain)                                                                                 \
     X(quota_return)                                                                                \
     X(fair_share)                                                                                  \
