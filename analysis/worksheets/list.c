@@ -23,6 +23,13 @@
     X(reclaim_chain)                                                                               \
     X(reclaim_ramp)                                                                                \
     X(reclaim_two_stage)                                                                           \
+    X(fleet_mix)                                                                                   \
+    X(training_goodput)                                                                            \
+    X(sandbox_hosts)                                                                               \
+    X(sandbox_tiers)                                                                               \
+    X(warm_pool)                                                                                   \
+    X(serverless_keepalive)                                                                        \
+    X(pod_start)                                                                                   \
     X(queue_drain)                                                                                 \
     X(quota_return)                                                                                \
     X(fair_share)                                                                                  \
