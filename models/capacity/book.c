@@ -165,10 +165,18 @@ void book_clean(struct fleet *f, uint32_t slot)
     trace(f, l, from, GPU_FREE, l->gpus);
 }
 
-/* Of GPUs that come one by one, or an instance, which comes whole. */
+/* Of GPUs that come one by one, or an instance, which comes whole or has a GPU cleared for it. */
 static struct amount kept(const struct lease *l, uint32_t gpus)
 {
-    return (struct amount){gpus, gpus == l->gpus ? l->compute : 0};
+    return (struct amount){gpus, gpus == l->gpus && !l->clears ? l->compute : 0};
+}
+
+void book_instance(struct fleet *f, uint32_t slot)
+{
+    const struct lease *l = &f->leases.items[slot];
+    unstrand(f);
+    move(f, LEDGER_NOBODY, GPU_FREE, l->claimant + 1, GPU_HELD_IDLE,
+         (struct amount){0, l->compute});
 }
 
 void book_keep(struct fleet *f, uint32_t slot, uint32_t gpus)

@@ -92,7 +92,7 @@ static bool ledger_agrees(const struct fleet *f, const struct ledger *ledger, bo
         const struct lease *l = &f->leases.items[i];
         uint32_t missing = l->phase == LEASE_ASSEMBLING ? l->missing : 0;
         if (l->phase != LEASE_GONE)
-            expect(f, l, compute ? l->compute : l->gpus - missing);
+            expect(f, l, !compute ? l->gpus - missing : l->clears ? 0 : l->compute);
     }
     expect_claimants(f, compute);
     for (uint32_t owner = 0; owner < owners; owner++)
@@ -197,6 +197,6 @@ bool fleet_consistent(const struct fleet *f)
             return false;
     return quota_consistent(f) && nodes_consistent(&f->nodes) && masks_agree(f) &&
            ledger_agrees(f, f->ledger, false) &&
-           (!f->compute || ledger_agrees(f, f->compute, true)) && claims_agree(f) && out_agrees(f) &&
-           clients_consistent(f);
+           (!f->compute || ledger_agrees(f, f->compute, true)) && claims_agree(f) &&
+           out_agrees(f) && clients_consistent(f) && (!f->nodes.slices || clearing_consistent(f));
 }

@@ -4,10 +4,11 @@
  * An assembling lease claims numbers of incoming GPUs on nodes, not particular ones: clean GPUs of
  * a node go to its claims in the order in which they were made, and only what no claim wants
  * becomes free. So a start gets the first GPUs that come, and ten small starts can share one
- * evicted gang.
+ * evicted gang. A start that needs a place on a GPU (clearing.c) claims just its slices.
  *
  * Invariant: on each node claimed <= incoming. */
 #include "models/capacity/fleet_internal.h"
+#include "models/capacity/slices.h"
 #include "sim/vec.h"
 
 #include <assert.h>
@@ -28,7 +29,7 @@ static uint32_t claim_new(struct fleet *f)
     return ix;
 }
 
-static void claim_add(struct fleet *f, uint32_t slot, uint32_t node, uint32_t gpus)
+static void claim_add(struct fleet *f, uint32_t slot, uint32_t node, uint32_t gpus, uint64_t want)
 {
     struct lease *l = &f->leases.items[slot];
     uint32_t ix = claim_new(f), last = f->last_claim[node];
@@ -36,6 +37,7 @@ static void claim_add(struct fleet *f, uint32_t slot, uint32_t node, uint32_t gp
         .slot = slot,
         .part = (uint32_t)l->parts.n - 1,
         .gpus = gpus,
+        .want = want,
         .prev = last,
         .next = NONE,
         .next_of_lease = l->claims,
@@ -60,7 +62,19 @@ void claims_add(struct fleet *f, uint32_t slot, uint32_t node, uint32_t clean, u
     parts->items[parts->n++] = (struct part){.node = node, .mask = mask};
     book_keep(f, slot, clean);
     if (coming > 0)
-        claim_add(f, slot, node, coming);
+        claim_add(f, slot, node, coming, UINT64_MAX);
+}
+
+void claims_add_place(struct fleet *f, uint32_t slot, const struct part *place)
+{
+    struct parts *parts = &f->leases.items[slot].parts;
+    uint64_t clean = place->mask & f->nodes.free_mask[place->node];
+    if (clean)
+        nodes_take_these(&f->nodes, place->node, clean);
+    parts->items[parts->n++] = (struct part){.node = place->node, .mask = clean};
+    book_keep(f, slot, mask_count(clean));
+    if (clean != place->mask)
+        claim_add(f, slot, place->node, mask_count(place->mask & ~clean), place->mask);
 }
 
 /* So many GPUs less for a claim; one that has all leaves its node's list. */
@@ -129,17 +143,19 @@ void claims_announce(struct fleet *f, uint32_t slot)
 /* Hands clean GPUs of a node to its oldest claims; returns those left over. */
 static uint64_t serve(struct fleet *f, const struct lease *from, uint32_t node, uint64_t mask)
 {
-    while (mask && f->first_claim[node] != NONE) {
-        uint32_t ix = f->first_claim[node];
+    for (uint32_t ix = f->first_claim[node], next; mask && ix != NONE; ix = next) {
         const struct claim *c = &f->claims.items[ix];
-        uint32_t slot = c->slot, there = mask_count(mask);
+        uint32_t slot = c->slot, there = mask_count(mask & c->want);
         uint32_t gpus = c->gpus < there ? c->gpus : there;
-        uint64_t given = mask_lowest(mask, gpus);
+        next = c->next;
+        if (gpus == 0)
+            continue;
+        uint64_t given = mask_lowest(mask & c->want, gpus);
         mask &= ~given;
         f->leases.items[slot].parts.items[c->part].mask |= given;
         book_keep(f, slot, gpus);
         claim_reduce(f, ix, node, gpus);
-        if (f->leases.items[slot].missing == 0)
+        if (f->leases.items[slot].missing == 0 && !f->leases.items[slot].clears)
             reclaim_complete(f, slot, from);
     }
     return mask;
@@ -151,8 +167,12 @@ void claims_arrive(struct fleet *f, uint32_t slot)
     incoming_change(f, l, -1);
     for (size_t i = 0; i < l->parts.n; i++) {
         const struct part *p = &l->parts.items[i];
+        if (f->nodes.slices && f->first_claim[p->node] != NONE)
+            slices_end(&f->nodes, p->node, p->mask); /* claimed on open nodes alone */
         uint64_t left = serve(f, l, p->node, p->mask);
         nodes_out_return(f, p->node, left);
+        if (f->nodes.slices)
+            clearing_arrive(f, l, p);
     }
     racks_settle(&f->nodes);
 }

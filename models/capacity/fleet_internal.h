@@ -7,6 +7,8 @@
  *   book       every move of GPUs between accounts of the ledger
  *   claims     GPUs that are on their way, and the starts that wait for them
  *   victims    which leases to evict: the sets of them that compete
+ *   victims_slice  which instances of a GPU go for a slice
+ *   clearing   a GPU that is being cleared for a slice
  *   rule       in which order, and what a set costs: the rules
  *   consolidate  small leases that move off a node
  *   leaves     leaf groups by wholly free nodes
@@ -68,6 +70,10 @@ struct lease {
     uint32_t compute;     /* slices of it; 0 where there is no MIG */
     uint8_t profile;      /* with MIG */
     uint8_t beyond;       /* with MIG: memory slices beyond those asked for */
+    bool clears;          /* assembling: a GPU is cleared for it, where it gets ... */
+    uint8_t start;        /* ... its place ... */
+    uint32_t gpu;         /* ... here, ... */
+    uint32_t next_there;  /* ... before this slot does, or NONE */
     bool reconfigures;    /* stopping, after the scrub: its instance is replaced */
     uint32_t lost;        /* held: GPUs gone with failed nodes and not replaced */
     uint32_t missing;     /* assembling: GPUs still to come */
@@ -92,6 +98,7 @@ struct lease {
 struct claim {
     uint32_t slot, part; /* assembling lease and the part of it that grows */
     uint32_t gpus;       /* still to come */
+    uint64_t want;       /* of the node's, those that will do */
     uint32_t prev, next; /* claims on the same node, oldest first */
     uint32_t next_of_lease;
 };
@@ -180,11 +187,15 @@ struct victims {
     uint32_t n;
     struct pick *on_node;    /* lists through next */
     uint32_t *first_on_node; /* per node, or NONE */
+    uint32_t *first_on_gpu;  /* with MIG: per GPU, or NONE */
+    mig_state *after;        /* with MIG: of each GPU when what stops there is gone and the starts
+                                it is cleared for have their places */
     struct pick *picks;      /* what one trial chooses from, in order */
     struct pick *trial;
     uint32_t *chosen; /* the result: candidates */
     uint32_t n_chosen;
-    uint32_t node; /* the result for a shape within one node; for one of whole nodes: the block */
+    uint32_t node; /* the result for a shape within one node; for one of whole nodes: the block;
+                      for a slice: the GPU */
     bool moves;    /* the chosen ones move */
     struct {
         struct borrower *items; /* per claimant */
@@ -329,6 +340,7 @@ struct fleet {
     uint32_t n_out, n_spares, n_spare_gpus;
     uint32_t n_closed; /* nodes */
 
+    uint32_t *first_clearing; /* with MIG: per GPU, the first start it is cleared for, or NONE */
     struct placeable placeable;
     struct victims victims;
     struct {
@@ -441,6 +453,7 @@ void book_grant(struct fleet *f, uint32_t slot);                    /* kept to r
 void book_busy(struct fleet *f, uint32_t claimant);                 /* ready: serving or idle */
 void book_strand(struct fleet *f, uint32_t gpus, uint32_t compute); /* of the free ones */
 void book_reconfigure(struct fleet *f, uint32_t slot);              /* scrubbing to reconfiguring */
+void book_instance(struct fleet *f, uint32_t slot); /* its compute slices are kept */
 /* Nobody's, in no lease. */
 void book_out(struct fleet *f, enum gpu_state from, enum gpu_state to, uint32_t gpus,
               uint32_t compute);
@@ -468,6 +481,8 @@ bool claims_reserve(struct fleet *f, uint32_t slot, uint32_t n);
 /* An assembling lease takes clean GPUs of a node and claims others that are on their way; its parts
  * and the claims have room. */
 void claims_add(struct fleet *f, uint32_t slot, uint32_t node, uint32_t clean, uint32_t coming);
+/* The same for the slices of a place, of which none is claimed. */
+void claims_add_place(struct fleet *f, uint32_t slot, const struct part *place);
 void claims_drop(struct fleet *f, uint32_t slot);     /* gives back what a lease has not got yet */
 void claims_announce(struct fleet *f, uint32_t slot); /* a lease stops: its GPUs are coming */
 void claims_arrive(struct fleet *f, uint32_t slot);   /* its GPUs are clean: hands them out */
@@ -502,6 +517,20 @@ void victims_settle(struct fleet *f);
 
 /* Makes a held lease candidate number to, if it is preemptible and may be evicted now. */
 bool victims_candidate(struct fleet *f, uint32_t slot, const struct taking *t, uint32_t to);
+
+/* With MIG: victims.after. */
+void slice_survey(struct fleet *f);
+
+/* ---- clearing.c ---- */
+
+/* A lease that has nothing yet gets its place on the GPU that victims.node says. */
+void clearing_begin(struct fleet *f, uint32_t slot);
+bool clearing_waits_for_evicted(const struct fleet *f, const struct lease *l);
+/* The slices of a stopped lease are clean. */
+void clearing_arrive(struct fleet *f, const struct lease *from, const struct part *part);
+void clearing_end(struct fleet *f, uint32_t slot);      /* it is given up */
+void clearing_withdraw(struct fleet *f, uint32_t node); /* the node is about to close */
+bool clearing_consistent(const struct fleet *f);
 
 /* ---- consolidate.c ---- */
 

@@ -149,6 +149,8 @@ void fleet_node_close(struct fleet *f, uint32_t node, enum gpu_state state)
         return;
     }
     collect_leave(f, node);
+    if (f->nodes.slices)
+        clearing_withdraw(f, node);
     f->n_unclaimed -= claims_unclaimed(f, node);
     f->n_closed++;
     uint64_t mask = nodes_close(&f->nodes, node);

@@ -50,6 +50,10 @@ static uint32_t evict_chosen(struct fleet *f, int32_t priority)
 /* Keeps and claims what the start needs, after the evictions; there is room for the claims. */
 static void claim_all(struct fleet *f, uint32_t slot, const struct shape *shape, uint32_t free)
 {
+    if (f->nodes.slices) {
+        clearing_begin(f, slot);
+        return;
+    }
     if (!nodes_one_node(&f->nodes, shape)) {
         spread_plan(f, shape, free, f->victims.node);
         spread_claim(f, slot);
@@ -64,6 +68,8 @@ static void claim_all(struct fleet *f, uint32_t slot, const struct shape *shape,
 /* Whether some GPU that the lease waits for may come from an evicted one. */
 static bool waits_for_evicted(const struct fleet *f, const struct lease *l)
 {
+    if (l->clears)
+        return clearing_waits_for_evicted(f, l);
     for (uint32_t ix = l->claims; ix != NONE; ix = f->claims.items[ix].next_of_lease)
         if (f->incoming_evicted[l->parts.items[f->claims.items[ix].part].node] > 0)
             return true;
@@ -126,7 +132,7 @@ static void assemble(struct fleet *f, uint32_t slot, const struct shape *shape, 
     f->churn.reclaims += f->victims.n_chosen > 0;
     f->churn.moves += f->victims.moves ? f->victims.n_chosen : 0;
     claim_all(f, slot, shape, free);
-    if (f->leases.items[slot].missing == 0)
+    if (f->leases.items[slot].missing == 0 && !f->leases.items[slot].clears)
         engine_schedule(f->engine, f->leases.items[slot].timer, fleet_now(f));
     else if (waits_for_evicted(f, &f->leases.items[slot]))
         row_add(f, slot, detect_ns, evicted);
@@ -147,8 +153,8 @@ static enum hr_err keep_free(struct fleet *f, uint32_t slot, const struct shape 
 static bool decide(struct fleet *f, const struct taking *t, const struct shape *shape,
                    enum grant would, uint32_t free)
 {
-    f->victims.moves =
-        would == GRANT_SHAPE && f->plan.consolidate && consolidate_choose(f, t, shape);
+    f->victims.moves = would == GRANT_SHAPE && f->plan.consolidate && !f->nodes.slices &&
+                       consolidate_choose(f, t, shape);
     bool can =
         f->victims.moves || (taking_possible(f, t) &&
                              victims_choose(f, t, shape, free, quota_coming(f, t->claimant, 0)));
@@ -166,8 +172,7 @@ static enum grant take(struct fleet *f, uint32_t claimant, const struct ask *ask
     f->victims.n_chosen = 0;
     if (would == GRANT_NEVER)
         return would;
-    /* Slices are waited for: evicting instances does not say which profile fits afterwards. */
-    if (would != GRANT_OK && (f->nodes.slices || !decide(f, &taking, shape, would, free)))
+    if (would != GRANT_OK && !decide(f, &taking, shape, would, free))
         return would;
     if (lease_for(f, claimant, &ask, &slot) != HR_OK)
         return GRANT_FAILED;
@@ -220,6 +225,7 @@ void reclaim_complete(struct fleet *f, uint32_t slot, const struct lease *from)
     row->stage_ns[STAGE_CHECKPOINT] = after(t, from->save_ns, from->stop_ns);
     row->stage_ns[STAGE_TEARDOWN] = after(t, from->stop_ns, from->teardown_end_ns);
     row->stage_ns[STAGE_SCRUB] = after(t, from->teardown_end_ns, from->scrub_end_ns);
+    row->stage_ns[STAGE_RECONFIGURE] = after(t, from->scrub_end_ns, fleet_now(f));
 }
 
 /* A reclaim is no longer outstanding: where it is one after another, the next may be decided. */
@@ -253,6 +259,7 @@ static void give_up(struct fleet *f, uint32_t slot)
     uint32_t kept = l->gpus - l->missing;
     claims_drop(f, slot);
     book_unkeep(f, slot, kept);
+    clearing_end(f, slot);
     if (l->row != NONE)
         over(f);
     for (size_t i = 0; i < l->parts.n; i++)

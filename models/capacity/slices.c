@@ -119,8 +119,9 @@ enum hr_err slices_init(struct nodes *ns, const struct sharing_plan *plan, struc
     s->node_of = arena_array(arena, gpus, sizeof *s->node_of);
     s->at = arena_array(arena, gpus, MIG_SLICES);
     s->kind = arena_array(arena, gpus, sizeof *s->kind);
+    s->reserved = arena_array(arena, gpus, sizeof *s->reserved);
     s->shut = arena_array(arena, ns->n, sizeof *s->shut);
-    if (!s->first_gpu || !s->node_of || !s->at || !s->kind || !s->shut ||
+    if (!s->first_gpu || !s->node_of || !s->at || !s->kind || !s->reserved || !s->shut ||
         !number_set_init(&s->laying, gpus, arena))
         return HR_NOMEM;
     for (uint32_t node = 0, gpu = 0; node < ns->n; node++) {
@@ -236,7 +237,42 @@ struct part slices_take(struct nodes *ns, const struct shape *shape)
     assert(fits);
     (void)fits;
     *begins(s, gpu, start) = (uint8_t)(1 + shape->profile);
-    return (struct part){.node = s->node_of[gpu], .mask = bits_of(s, gpu, shape->profile, start)};
+    return slices_place(ns, gpu, shape->profile, start);
+}
+
+struct part slices_place(const struct nodes *ns, uint32_t gpu, uint8_t profile, uint32_t start)
+{
+    return (struct part){.node = ns->slices->node_of[gpu],
+                         .mask = bits_of(ns->slices, gpu, profile, start)};
+}
+
+const struct mig_index *slices_index(const struct nodes *ns, uint32_t gpu)
+{
+    return index_of(ns->slices, gpu);
+}
+
+uint32_t slices_gpus(const struct nodes *ns)
+{
+    return ns->slices->first_gpu[ns->n];
+}
+
+uint32_t slices_gpu(const struct nodes *ns, uint32_t node, uint64_t mask)
+{
+    return ns->slices->first_gpu[node] + (uint32_t)__builtin_ctzll(mask) / ns->slices->stride;
+}
+
+uint8_t slices_start(const struct nodes *ns, uint64_t mask)
+{
+    return (uint8_t)((uint32_t)__builtin_ctzll(mask) % ns->slices->stride);
+}
+
+bool slices_begin(struct nodes *ns, uint32_t gpu, uint8_t profile, uint8_t start)
+{
+    struct slices *s = ns->slices;
+    if (!mig_index_take_at(index_of(s, gpu), gpu, profile, start))
+        return false;
+    *begins(s, gpu, start) = (uint8_t)(1 + profile);
+    return true;
 }
 
 uint32_t slices_end(struct nodes *ns, uint32_t node, uint64_t mask)
@@ -259,7 +295,7 @@ uint32_t slices_end(struct nodes *ns, uint32_t node, uint64_t mask)
 simtime_ns slices_reconfigure_ns(const struct nodes *ns, const struct part *part)
 {
     const struct slices *s = ns->slices;
-    uint32_t gpu = s->first_gpu[part->node] + (uint32_t)__builtin_ctzll(part->mask) / s->stride;
+    uint32_t gpu = slices_gpu(ns, part->node, part->mask);
     return s->kinds[s->kind[gpu]].plan->reconfigure_ns;
 }
 
@@ -267,7 +303,7 @@ simtime_ns slices_reconfigure_ns(const struct nodes *ns, const struct part *part
 
 static bool is_open(const struct slices *s, uint32_t gpu)
 {
-    return !s->shut[s->node_of[gpu]] && !number_set_has(&s->laying, gpu);
+    return !s->shut[s->node_of[gpu]] && !number_set_has(&s->laying, gpu) && s->reserved[gpu] == 0;
 }
 
 void slices_close(struct nodes *ns, uint32_t node)
@@ -285,6 +321,27 @@ void slices_open(struct nodes *ns, uint32_t node)
     for (uint32_t gpu = s->first_gpu[node]; gpu < s->first_gpu[node + 1]; gpu++)
         if (is_open(s, gpu))
             mig_index_open(index_of(s, gpu), gpu);
+}
+
+bool slices_clearable(const struct nodes *ns, uint32_t gpu)
+{
+    const struct slices *s = ns->slices;
+    return !s->shut[s->node_of[gpu]] && !number_set_has(&s->laying, gpu);
+}
+
+void slices_reserve(struct nodes *ns, uint32_t gpu)
+{
+    assert(slices_clearable(ns, gpu));
+    ns->slices->reserved[gpu]++;
+    mig_index_close(index_of(ns->slices, gpu), gpu);
+}
+
+void slices_release(struct nodes *ns, uint32_t gpu)
+{
+    struct slices *s = ns->slices;
+    s->reserved[gpu]--;
+    if (is_open(s, gpu))
+        mig_index_open(index_of(s, gpu), gpu);
 }
 
 void slices_lay(struct nodes *ns, uint32_t gpu, uint32_t kind)

@@ -35,7 +35,8 @@ struct slices {
     uint8_t *kind;            /* of a GPU; of one that is being re-laid, that which it will have */
     struct number_set laying; /* GPUs that are being re-laid: closed, and no lease's */
     uint8_t *shut;            /* per node: nothing new */
-    uint8_t *at; /* per GPU and start: 1 + profile of the instance that begins there, or 0 */
+    uint8_t *at;       /* per GPU and start: 1 + profile of the instance that begins there, or 0 */
+    uint8_t *reserved; /* per GPU: starts that it is cleared for */
     bool larger;
     /* By profile: those with as many slices of both sorts, the same media engines and more of
      * either, least memory first, then least compute. */
@@ -57,6 +58,25 @@ uint32_t slices_wider(const struct nodes *ns, uint32_t profiles);
 
 /* Takes the slices of an instance that fits. */
 struct part slices_take(struct nodes *ns, const struct shape *shape);
+
+/* Where an instance would be. */
+struct part slices_place(const struct nodes *ns, uint32_t gpu, uint8_t profile, uint32_t start);
+
+/* That of the layout of a GPU; how many GPUs there are. */
+const struct mig_index *slices_index(const struct nodes *ns, uint32_t gpu);
+uint32_t slices_gpus(const struct nodes *ns);
+
+/* The GPU of an instance's slices, and where it begins there. */
+uint32_t slices_gpu(const struct nodes *ns, uint32_t node, uint64_t mask);
+uint8_t slices_start(const struct nodes *ns, uint64_t mask);
+
+/* An instance on slices that have been taken; false where it is not legal. */
+bool slices_begin(struct nodes *ns, uint32_t gpu, uint8_t profile, uint8_t start);
+
+/* A GPU that may be cleared takes nothing new until it is released as often as it was reserved. */
+bool slices_clearable(const struct nodes *ns, uint32_t gpu);
+void slices_reserve(struct nodes *ns, uint32_t gpu);
+void slices_release(struct nodes *ns, uint32_t gpu);
 
 /* The instances among slices of a node are gone; the slices themselves are given back apart. How
  * many compute slices they had. */

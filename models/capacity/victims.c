@@ -21,32 +21,17 @@
  * So on a node of eight GPUs the sums are always least; over many nodes, beyond SMALL candidates,
  * greedy is exact for gangs of one size.
  *
+ * Slices: victims_slice.c.
+ *
  * Cost: one look at each lease of the claimants in question, and a sort of them, by node where the
  * shape is within one. It is only paid when their GPUs could suffice in all. */
-#include "models/capacity/fleet_internal.h"
+#include "models/capacity/slices.h"
+#include "models/capacity/victims_internal.h"
 #include "sim/vec.h"
 
 #include <gsl/gsl_heapsort.h>
 
 enum { SMALL = 64, FEW = 8 };
-
-/* What a start needs. */
-struct need {
-    struct fleet *f;
-    const struct taking *taking;
-    uint32_t gpus;
-    uint32_t free;       /* free GPUs it may use */
-    uint32_t coming;     /* free and incoming GPUs together that it may have */
-    struct block *block; /* whole nodes that have to come together; NULL: any GPUs will do */
-    bool under;          /* its ceilings hold as it is */
-    bool flat;           /* whether a claimant borrows hangs on what it gives alone: no cohorts */
-};
-
-/* The best set so far. */
-struct best {
-    bool found;
-    struct cost cost;
-};
 
 enum hr_err victims_init(struct fleet *f)
 {
@@ -59,6 +44,16 @@ enum hr_err victims_init(struct fleet *f)
     v->picks = arena_array(&f->arena, n, sizeof *v->picks);
     v->trial = arena_array(&f->arena, n, sizeof *v->trial);
     v->chosen = arena_array(&f->arena, n, sizeof *v->chosen);
+    if (f->nodes.slices) {
+        uint32_t gpus = slices_gpus(&f->nodes);
+        v->first_on_gpu = arena_array(&f->arena, gpus, sizeof *v->first_on_gpu);
+        v->after = arena_array(&f->arena, gpus, sizeof *v->after);
+        f->first_clearing = arena_array(&f->arena, gpus, sizeof *f->first_clearing);
+        if (!v->first_on_gpu || !v->after || !f->first_clearing)
+            return HR_NOMEM;
+        for (uint32_t gpu = 0; gpu < gpus; gpu++)
+            f->first_clearing[gpu] = NONE;
+    }
     bool all = v->candidates && v->order && v->on_node && v->first_on_node && v->picks &&
                v->trial && v->chosen;
     return all ? HR_OK : HR_NOMEM;
@@ -218,9 +213,7 @@ static bool under_ceiling(const struct need *need)
     return need->under || quota_ceiling(need->f, need->taking->claimant, need->gpus) == GRANT_OK;
 }
 
-/* True when quota lets the start have its GPUs after these evictions, each of which it lets happen
- * in turn: what the victims' floors keep anew is not for the start. */
-static bool permitted(const struct need *need, const struct pick *set, uint32_t n)
+bool victims_permitted(const struct need *need, const struct pick *set, uint32_t n)
 {
     uint32_t gained = 0, m = 0;
     for (; m < n && taking_still(need->f, need->taking, of_pick(need, &set[m])->claimant); m++) {
@@ -402,9 +395,7 @@ static int compare_sums(struct sum a, struct sum b)
     return (a.then > b.then) - (a.then < b.then);
 }
 
-/* Puts a set of picks into v->trial, the smallest victims first: so a claimant is above its floor
- * as long as it can be. How many. */
-static uint32_t lay_out(const struct need *need, const struct pick *picks, uint64_t set)
+uint32_t victims_lay_out(const struct need *need, const struct pick *picks, uint64_t set)
 {
     struct victims *v = &need->f->victims;
     uint32_t m = 0;
@@ -443,7 +434,7 @@ static uint32_t cheapest(const struct need *need, const struct pick *picks, uint
             best[g].sum = s;
             best[g].set = set;
         }
-    return best[want].found ? lay_out(need, picks, best[want].set) : 0;
+    return best[want].found ? victims_lay_out(need, picks, best[want].set) : 0;
 }
 
 /* The same among the sets that quota permits: each of them is looked at. */
@@ -462,12 +453,12 @@ static uint32_t cheapest_permitted(const struct need *need, const struct pick *p
             }
         int c = best ? compare_sums(s, least) : -1;
         if (gained < want || c > 0 || (c == 0 && !lower(need, picks, set, best)) ||
-            !permitted(need, need->f->victims.trial, lay_out(need, picks, set)))
+            !victims_permitted(need, need->f->victims.trial, victims_lay_out(need, picks, set)))
             continue;
         best = set;
         least = s;
     }
-    return lay_out(need, picks, best);
+    return victims_lay_out(need, picks, best);
 }
 
 /* What the claimant that gives most of a set gives beyond its part. */
@@ -485,10 +476,8 @@ static double charge_of(const struct need *need, const struct pick *set, uint32_
     return most;
 }
 
-/* Makes a set the best one if it is; false when it would be but quota does not permit it. clean:
- * free GPUs the start would use with it. */
-static bool compete(const struct need *need, const struct pick *set, uint32_t n, uint32_t clean,
-                    uint32_t node, struct best *best)
+bool victims_compete(const struct need *need, const struct pick *set, uint32_t n, uint32_t clean,
+                     uint32_t node, struct best *best)
 {
     struct victims *v = &need->f->victims;
     enum victim_rule rule = need->f->plan.victims;
@@ -497,7 +486,7 @@ static bool compete(const struct need *need, const struct pick *set, uint32_t n,
         cost.charge = charge_of(need, set, n);
     if (best->found && rule_compare(rule, &cost, &best->cost) >= 0)
         return true;
-    if (!permitted(need, set, n))
+    if (!victims_permitted(need, set, n))
         return false;
     *best = (struct best){.found = true, .cost = cost};
     v->node = node;
@@ -526,21 +515,21 @@ static void compete_all(const struct need *need, uint32_t n, uint32_t want, uint
     bool adds = rule_adds(rule);
     if (adds && !need->block && n <= SMALL && want > 0 && want <= SMALL) {
         m = cheapest(need, v->picks, n, want);
-        if (m == 0 || compete(need, v->trial, m, clean, node, best))
+        if (m == 0 || victims_compete(need, v->trial, m, clean, node, best))
             return;
     }
     if (adds && !need->block && n <= FEW) {
         m = cheapest_permitted(need, v->picks, n, want);
         if (m > 0)
-            compete(need, v->trial, m, clean, node, best);
+            victims_compete(need, v->trial, m, clean, node, best);
         return;
     }
     m = greedy(need, v->picks, n, want);
     if (m > 0)
-        compete(need, v->trial, m, clean, node, best);
+        victims_compete(need, v->trial, m, clean, node, best);
     for (uint32_t i = 0; (adds || rule == VICTIM_YOUNGEST) && i < n; i++)
         if (alone(need, &v->picks[i], want))
-            compete(need, &v->picks[i], 1, clean, node, best);
+            victims_compete(need, &v->picks[i], 1, clean, node, best);
 }
 
 /* ---- a shape within one node ---- */
@@ -732,13 +721,17 @@ bool victims_choose(struct fleet *f, const struct taking *t, const struct shape 
     uint32_t already = there_all < coming ? (uint32_t)there_all : coming;
     f->victims.n_chosen = 0;
     f->victims.node = NODE_NONE;
-    if (need.under && (one          ? fits_already(&need)
+    bool slice = f->nodes.slices;
+    if (need.under && (slice        ? slice_already(&need, shape)
+                       : one        ? fits_already(&need)
                        : need.block ? block_already(&need, shape)
                                     : already >= need.gpus))
         return true;
     if (already + see_borrowers(&need) < need.gpus || (!under && !ceiling_can_give(&need)))
         return false;
     collect(&need);
+    if (slice)
+        return slice_choose(&need, shape);
     if (need.block)
         return choose_block(&need, shape);
     return one ? choose_on_one_node(&need) : choose_anywhere(&need, already);

@@ -38,6 +38,19 @@ struct mig_kit_layout *mig_kit_layout(const struct mig_tables *t, const char *te
     return l;
 }
 
+struct rig_plan mig_kit_plan(const struct mig_tables *t, uint32_t nodes, uint32_t gpus)
+{
+    struct rig_plan plan = rig_plan_of(nodes, VICTIM_LEAST_WORK_LOST);
+    plan.gpus_per_node = gpus;
+    plan.sharing = (struct sharing_plan){.kind = SHARING_MIG,
+                                         .units_per_gpu = 8,
+                                         .mig = t,
+                                         .order = MIG_ORDER_BEST,
+                                         .rule = MIG_BEST,
+                                         .reconfigure_ns = 2 * SIM_S};
+    return plan;
+}
+
 struct shape mig_kit_slice(const struct mig_tables *t, const char *name)
 {
     uint8_t profile = mig_profile_find(&t->gpu, name);

@@ -4,6 +4,7 @@
 
 #include "models/capacity/fleet.h"
 #include "models/hardware/mig.h"
+#include "toy_fleet.h"
 
 /* Of an H100 80 GB; to be freed. */
 struct mig_tables *mig_kit_tables(void);
@@ -15,6 +16,10 @@ struct mig_kit_layout {
 };
 /* To be freed. */
 struct mig_kit_layout *mig_kit_layout(const struct mig_tables *t, const char *text);
+
+/* Instances cut on demand on so many GPUs a node, two seconds each; on the fullest GPU, at the
+ * start of the driver. */
+struct rig_plan mig_kit_plan(const struct mig_tables *t, uint32_t nodes, uint32_t gpus);
 
 /* The ask for an instance. */
 struct shape mig_kit_slice(const struct mig_tables *t, const char *name);
