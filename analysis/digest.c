@@ -43,13 +43,21 @@ double durations_quantile_s(const struct durations *d, double q)
 
 /* ---- reclaims ---- */
 
+/* Shares of the results that a GPU, or a unit where it is shared, of a pool counts as. */
+static uint32_t pool_shares(const struct digest *d, uint32_t pool)
+{
+    uint32_t all = d->results->shares_per_gpu;
+    return all > 1 ? all / fleet_plan_units_per_gpu(&d->plan->pools[pool]) : 1;
+}
+
 static enum hr_err scan_reclaims(struct digest *d)
 {
     const struct run_results *r = d->results;
     for (size_t i = 0; i < r->n_reclaims; i++) {
         const struct reclaim_row *row = &r->reclaims[i];
-        d->gpus_evicted += row->gpus_evicted;
-        d->gpus_missing += row->gpus_missing;
+        uint32_t shares = pool_shares(d, row->pool);
+        d->shares_evicted += (uint64_t)row->gpus_evicted * shares;
+        d->shares_missing += (uint64_t)row->gpus_missing * shares;
         d->victims += row->victims;
         if (row->ready_ns == SIM_NEVER)
             continue;
@@ -173,8 +181,7 @@ static enum hr_err scan_ramp(struct digest *d, uint32_t service)
 /* Shares of one GPU of a job's row: a memory slice of a queue of slices, else a whole GPU. */
 static uint32_t shares_of(const struct digest *d, uint32_t queue)
 {
-    uint32_t pool = d->plan->queues[queue].tenant.pools[0].pool, all = d->results->shares_per_gpu;
-    return all > 1 ? all / fleet_plan_units_per_gpu(&d->plan->pools[pool]) : 1;
+    return pool_shares(d, d->plan->queues[queue].tenant.pools[0].pool);
 }
 
 /* Recorded jobs count; of backlog gangs the preemptions only. */

@@ -54,11 +54,11 @@ struct digest {
     const struct plan *plan;           /* borrowed */
     const struct run_results *results; /* borrowed */
     double measured_s;
-    struct durations reclaims;                    /* decision to ready, those that became ready */
-    u128 stage_ns[STAGES];                        /* totals over the same reclaims */
-    uint64_t gpus_evicted, gpus_missing, victims; /* over all reclaims */
-    struct ramp_facts *ramps;                     /* owned; per service */
-    struct digest_queue *queues;                  /* owned; per queue */
+    struct durations reclaims; /* decision to ready, those that became ready */
+    u128 stage_ns[STAGES];     /* totals over the same reclaims */
+    uint64_t shares_evicted, shares_missing, victims; /* over all reclaims; results_gpus */
+    struct ramp_facts *ramps;                         /* owned; per service */
+    struct digest_queue *queues;                      /* owned; per queue */
     struct digest_tenant *tenants; /* owned; per claimant; those of services stay empty */
 };
 

@@ -70,19 +70,19 @@ double reclaim_detect(const struct digest *d, struct metric_at at)
 double reclaim_evicted(const struct digest *d, struct metric_at at)
 {
     (void)at;
-    return (double)d->gpus_evicted;
+    return results_gpus(d->results, (double)d->shares_evicted);
 }
 
 double reclaim_asked(const struct digest *d, struct metric_at at)
 {
     (void)at;
-    return (double)d->gpus_missing;
+    return results_gpus(d->results, (double)d->shares_missing);
 }
 
 double reclaim_over(const struct digest *d, struct metric_at at)
 {
     (void)at;
-    return capacity_ratio(d->gpus_evicted, d->gpus_missing);
+    return capacity_ratio(d->shares_evicted, d->shares_missing);
 }
 
 double reclaim_victims(const struct digest *d, struct metric_at at)

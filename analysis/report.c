@@ -131,9 +131,12 @@ static void evicted_cell(char *out, const struct summary *s, uint32_t column, ui
                          const void *arg)
 {
     (void)arg;
+    double gone = summary_mean(s, "gpus_evicted", column, entity, 0);
+    double missing = summary_mean(s, "gpus_asked", column, entity, 0);
     char evicted[NUMBER_SIZE], asked[NUMBER_SIZE];
-    number_show(evicted, summary_mean(s, "gpus_evicted", column, entity, 0), 0);
-    number_show(asked, summary_mean(s, "gpus_asked", column, entity, 0), 0);
+    int digits = gone > 0 && gone < 1 ? 1 : 0; /* of slices */
+    number_show(evicted, gone, digits);
+    number_show(asked, missing, digits);
     snprintf(out, CELL_SIZE, "%s / %s", evicted, asked);
 }
 

@@ -432,6 +432,32 @@ Test(metrics, churn_is_of_all_pools)
     cr_expect(isnan(reclaim_churn(&d, (struct metric_at){.arg = CHURN_PER_RECLAIM})));
 }
 
+/* Rows count units: of eight memory slices a GPU, and of whole GPUs in the other pool. */
+Test(metrics, evicted_slices_are_parts_of_gpus)
+{
+    const struct fleet_plan pools[2] = {{.sharing.units_per_gpu = 8}, {.sharing.units_per_gpu = 1}};
+    struct reclaim_row rows[] = {
+        {.ready_ns = SIM_NEVER, .gpus_missing = 3, .gpus_evicted = 4},
+        {.ready_ns = SIM_NEVER, .pool = 1, .gpus_missing = 1, .gpus_evicted = 2}};
+    struct plan plan = fixture_shared;
+    struct run_results run;
+    struct digest d;
+    cr_assert(fixture_run(&plan, 0, NULL, &run) == HR_OK);
+    struct reclaim_row *own = run.reclaims;
+    run.reclaims = rows;
+    run.n_reclaims = 2;
+    run.shares_per_gpu = 8;
+    plan.pools = pools;
+    plan.n_pools = 2;
+    cr_assert(digest_init(&d, &plan, &run) == HR_OK);
+    cr_expect(eq(dbl, reclaim_evicted(&d, (struct metric_at){0}), 2.5));
+    cr_expect(eq(dbl, reclaim_asked(&d, (struct metric_at){0}), 1.375));
+    cr_expect(eq(dbl, reclaim_over(&d, (struct metric_at){0}), 20.0 / 11));
+    digest_fini(&d);
+    run.reclaims = own;
+    results_fini(&run);
+}
+
 /* The reference page says what the table says. */
 Test(metrics, readme_lists_every_metric)
 {
