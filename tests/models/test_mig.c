@@ -398,6 +398,50 @@ Test(mig, the_rules_differ_as_they_say)
     free(t);
 }
 
+/* Fragmentation of a GPU for one profile: its free memory slices that instances of this profile
+ * alone cannot take; of the GPU: the mean over profiles by the mix (Q. Weng et al., ATC 2023). */
+static double fragment(const struct mig_tables *t, const double *mix, mig_state s)
+{
+    double sum = 0, weights = 0;
+    for (uint8_t p = 0; p < t->gpu.n_profiles; p++) {
+        int most = 0, memory = t->gpu.profiles[p].memory;
+        mig_state left = s;
+        for (uint8_t start = 0; start < MIG_SLICES; start++)
+            for (; mig_legal(t, left, p, start); left = mig_after(t, left, p, start))
+                most++;
+        sum += mix[p] * (__builtin_popcount(mig_free_memory(s)) - most * memory);
+        weights += mix[p];
+    }
+    return sum / weights;
+}
+
+/* The start of least harm is that after which the GPU is least fragmented. */
+Test(mig, least_harm_descends_the_gradient_of_fragmentation)
+{
+    double mixes[2][MIG_PROFILES];
+    for (int p = 0; p < MIG_PROFILES; p++) {
+        mixes[0][p] = 1;
+        mixes[1][p] = 1 + 3 * p % 7;
+    }
+    for (int m = 0; m < 2; m++) {
+        struct mig_tables *t = tables_of("h100-sxm", mixes[m]);
+        uint32_t choices = 0;
+        for (mig_state s = 0; s <= t->empty; s++)
+            for (uint8_t p = 0; p < t->gpu.n_profiles; p++) {
+                uint8_t chosen = t->choice[MIG_LEAST_HARM][s][p];
+                for (uint8_t start = 0; start < MIG_SLICES; start++)
+                    if (mig_legal(t, s, p, start)) {
+                        double there = fragment(t, mixes[m], mig_after(t, s, p, start));
+                        double taken = fragment(t, mixes[m], mig_after(t, s, p, chosen));
+                        cr_assert_leq(taken, there + 1e-5, "state %u, profile %u", s, p);
+                        choices += taken < there - 1e-5;
+                    }
+            }
+        cr_assert_gt(choices, 100);
+        free(t);
+    }
+}
+
 Test(mig, taking_and_giving_back_is_nothing)
 {
     struct mig_tables *t = tables_of("h100-sxm", NULL);
