@@ -11,7 +11,6 @@
 #include "cli/terminal.h"
 
 #include <string.h>
-#include <unistd.h>
 
 struct explain_options {
     struct option_list set, answers;
@@ -202,27 +201,18 @@ static void print_json(const struct session *s, const struct sheet_answers *answ
     json_close(&j);
 }
 
-static void show_progress(void *self, double done, uint32_t runs_done)
-{
-    (void)runs_done;
-    progress_show(self, done);
-}
-
 /* 3 where the two do not agree. */
 static int confirm(struct session *s)
 {
     struct progress_bar bar;
     struct sheet_simulated seen;
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const struct explain_options *o = s->o;
     const struct sheet_simulate_plan plan = {
         .replications = o->replications,
         .most = o->replications,
-        .threads = o->threads  ? o->threads
-                   : cores > 0 ? (uint32_t)cores
-                               : 1,
+        .threads = threads_or_cores(o->threads),
         .version = HEADROOM_VERSION,
-        .progress = show_progress,
+        .progress = progress_experiment,
         .self = &bar,
         .stop = interrupt_watch(),
     };

@@ -15,19 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static void show_progress(void *self, double done, uint32_t runs_done)
-{
-    (void)runs_done;
-    progress_show(self, done);
-}
-
-static uint32_t threads_of(const struct simulate_options *o)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return o->threads ? o->threads : cores > 0 ? (uint32_t)cores : 1;
-}
 
 static const char *output_of(const struct simulate_options *o, struct columns *c)
 {
@@ -105,10 +92,10 @@ static int run_columns(const struct simulate_options *o, struct columns *c, cons
         .columns = c->sources.items,
         .n_columns = (uint32_t)c->sources.n,
         .n_replications = replications,
-        .n_threads = threads_of(o),
+        .n_threads = threads_or_cores(o->threads),
         .version = HEADROOM_VERSION,
         .run = run_plan,
-        .progress = show_progress,
+        .progress = progress_experiment,
         .self = &bar,
         .stop = interrupt_watch(),
         .rows = o->requests || o->events ? &hooks : NULL,

@@ -56,6 +56,18 @@ void progress_end(struct progress_bar *p)
         fputs("\r\033[K", stderr);
 }
 
+void progress_experiment(void *self, double done_frac, uint32_t runs_done)
+{
+    (void)runs_done;
+    progress_show(self, done_frac);
+}
+
+uint32_t threads_or_cores(uint32_t threads)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return threads ? threads : cores > 0 ? (uint32_t)cores : 1;
+}
+
 static void on_signal(int number)
 {
     atomic_store(&asked, true);
