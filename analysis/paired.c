@@ -1,7 +1,7 @@
-/* Student t over the per-replication differences (sim/stat.h does the arithmetic). */
+/* Student t over the per-replication differences (stats/interval.h does the arithmetic). */
 #include "analysis/paired.h"
 
-#include "sim/stat.h"
+#include "analysis/stats/interval.h"
 
 #include <math.h>
 
@@ -15,13 +15,14 @@ struct paired paired_difference(const struct summary *s, size_t metric, uint32_t
         if (!isnan(first) && !isnan(here))
             tally_add(&t, here - first);
     }
-    struct paired p = {(uint32_t)t.n, t.n ? t.mean : NAN, NAN, NAN};
-    if (t.n >= PAIRED_LEAST_REPLICATIONS) {
-        double half = tally_half_width(&t, PAIRED_CONFIDENCE);
-        p.low = p.mean - half;
-        p.high = p.mean + half;
-    }
-    return p;
+    struct interval i = interval_tally(&t, PAIRED_CONFIDENCE);
+    bool printed = i.n >= PAIRED_LEAST_REPLICATIONS;
+    return (struct paired){
+        .n = (uint32_t)i.n,
+        .mean = i.mean,
+        .low = printed ? i.low : NAN,
+        .high = printed ? i.high : NAN,
+    };
 }
 
 bool paired_significant(const struct paired *p)
