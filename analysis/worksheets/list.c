@@ -23,6 +23,11 @@
     X(reclaim_chain)                                                                               \
     X(reclaim_ramp)                                                                                \
     X(reclaim_two_stage)                                                                           \
+    X(autoscaler_bound)                                                                            \
+    X(spot_checkpoint)                                                                             \
+    X(checkpoint_interval)                                                                         \
+    X(spot_breakeven)                                                                              \
+    X(spot_billing)                                                                                \
     X(fleet_mix)                                                                                   \
     X(training_goodput)                                                                            \
     X(sandbox_hosts)                                                                               \
@@ -30,6 +35,17 @@
     X(warm_pool)                                                                                   \
     X(serverless_keepalive)                                                                        \
     X(pod_start)                                                                                   \
+    X(cold_start)                                                                                  \
+    X(lora_memory)                                                                                 \
+    X(lora_pool)                                                                                   \
+    X(base_residency)                                                                              \
+    X(tenant_cost)                                                                                 \
+    X(adapter_cache)                                                                               \
+    X(allocation_unit)                                                                             \
+    X(scrub_margin)                                                                                \
+    X(bin_packing)                                                                                 \
+    X(mig_packing)                                                                                 \
+    X(gpu_sharing)                                                                                 \
     X(queue_drain)                                                                                 \
     X(quota_return)                                                                                \
     X(fair_share)                                                                                  \

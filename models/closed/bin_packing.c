@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 5000000 };
+enum { WORK = 4000000 }; /* some 10 ms */
 #define MOST (UINT64_C(1) << 40)
 
 /* Bins that first fit opens; left: room for n. */
@@ -56,49 +56,85 @@ static uint64_t bound_l2(uint64_t capacity, const uint64_t *sizes, size_t n)
     return best;
 }
 
-/* ---- the best ---- */
+/* ---- the best ----
+ *
+ * Bin completion (R. Korf, AAAI 2002): can the items go into so many bins, that is, with no more
+ * than so much empty room in all? Bins are filled one by one, each with the largest item that is
+ * left and a set of others; a set to which something could be added is no better than with it, and
+ * one item that fills the rest exactly is no worse than any other set. */
 
 struct search {
     uint64_t capacity;
     const uint64_t *sizes; /* the largest first */
     size_t n;
-    uint64_t *left; /* of each bin */
-    uint64_t best, bound;
-    uint64_t volume; /* of items not yet placed */
-    uint32_t tries;
+    uint64_t *after; /* sum of sizes from i on; [n] is 0 */
+    bool *placed;
+    int64_t work; /* items that may still be looked at */
 };
 
-/* Bins with equal room are alike: only the first of them is tried. */
-static bool tried(const struct search *s, size_t bin)
+static bool fill(struct search *s, size_t from, uint64_t room, uint64_t waste);
+
+/* The rest of the items into bins with no more than this waste in all. */
+static bool complete(struct search *s, uint64_t waste)
 {
-    for (size_t b = 0; b < bin; b++)
-        if (s->left[b] == s->left[bin])
-            return true;
+    size_t first = 0;
+    while (first < s->n && s->placed[first])
+        first++;
+    s->work -= (int64_t)first + 1;
+    if (first == s->n)
+        return true;
+    s->placed[first] = true;
+    if (fill(s, first + 1, s->capacity - s->sizes[first], waste))
+        return true;
+    s->placed[first] = false;
     return false;
 }
 
-static void place(struct search *s, size_t item, size_t bins, uint64_t room)
+/* True when an item is left that would have gone into this room. */
+static bool more_would_fit(struct search *s, uint64_t room)
 {
-    uint64_t more = s->volume > room ? divide_up(s->volume - room, s->capacity) : 0;
-    if (s->best == s->bound || bins + more >= s->best || s->tries == 0)
-        return;
-    s->tries--;
-    if (item == s->n) {
-        s->best = bins;
-        return;
+    size_t i = s->n;
+    while (i > 0 && s->placed[i - 1])
+        i--;
+    s->work -= (int64_t)(s->n - i);
+    return i > 0 && s->sizes[i - 1] <= room;
+}
+
+static bool fill(struct search *s, size_t from, uint64_t room, uint64_t waste)
+{
+    size_t i = from;
+    while (i < s->n && (s->placed[i] || s->sizes[i] > room))
+        i++;
+    s->work -= (int64_t)(i - from) + 1;
+    if (s->work < 0)
+        return false;
+    if (i == s->n)
+        return room <= waste && !more_would_fit(s, room) && complete(s, waste - room);
+    s->placed[i] = true;
+    if (fill(s, i + 1, room - s->sizes[i], waste))
+        return true;
+    s->placed[i] = false;
+    if (s->sizes[i] == room)
+        return false;
+    size_t smaller = i + 1;
+    while (smaller < s->n && s->sizes[smaller] == s->sizes[i])
+        smaller++;
+    if (room > waste && s->after[smaller] < room - waste)
+        return false;
+    return fill(s, smaller, room, waste);
+}
+
+/* Fewest bins, where a search within the bound on work can tell; else the upper bound. */
+static uint64_t fewest(struct search *s, uint64_t low, uint64_t high, bool *proven)
+{
+    for (uint64_t bins = low; bins < high; bins++) {
+        s->work = WORK;
+        memset(s->placed, 0, s->n * sizeof *s->placed);
+        if (complete(s, bins * s->capacity - s->after[0]))
+            return bins;
+        *proven = *proven && s->work >= 0;
     }
-    uint64_t size = s->sizes[item];
-    s->volume -= size;
-    for (size_t b = 0; b < bins; b++) {
-        if (s->left[b] < size || tried(s, b))
-            continue;
-        s->left[b] -= size;
-        place(s, item + 1, bins, room - size);
-        s->left[b] += size;
-    }
-    s->left[bins] = s->capacity - size;
-    place(s, item + 1, bins + 1, room + s->capacity - size);
-    s->volume += size;
+    return high;
 }
 
 static int largest_first(const void *a, const void *b)
@@ -122,25 +158,32 @@ enum hr_err bin_packing(uint64_t capacity, const uint64_t *sizes, size_t n, stru
             return HR_INPUT;
         out->total += sizes[i];
     }
-    uint64_t *left = calloc(2 * n + 2, sizeof *left);
-    if (!left)
+    uint64_t *left = calloc(3 * n + 3, sizeof *left);
+    bool *placed = calloc(n + 1, sizeof *placed);
+    if (!left || !placed) {
+        free(left);
+        free(placed);
         return HR_NOMEM;
-    uint64_t *sorted = left + n + 1;
+    }
+    uint64_t *sorted = left + n + 1, *after = sorted + n + 1;
     if (n)
         memcpy(sorted, sizes, n * sizeof *sorted);
     out->first_fit = first_fit(capacity, sizes, n, left);
     qsort(sorted, n, sizeof *sorted, largest_first);
     while (n > 0 && sorted[n - 1] == 0)
         n--;
+    for (size_t i = n; i-- > 0;)
+        after[i] = after[i + 1] + sorted[i];
     out->first_fit_decreasing = first_fit(capacity, sorted, n, left);
     out->bound_volume = divide_up(out->total, capacity);
     out->bound_l2 = bound_l2(capacity, sorted, n);
-    struct search s = {capacity,      sorted,     n,    left, out->first_fit_decreasing,
-                       out->bound_l2, out->total, TRIES};
-    place(&s, 0, 0, 0);
+    struct search s = {capacity, sorted, n, after, placed, 0};
+    const uint64_t least =
+        out->first_fit < out->first_fit_decreasing ? out->first_fit : out->first_fit_decreasing;
+    out->proven = true;
+    out->optimal = fewest(&s, out->bound_l2, least, &out->proven);
+    free(placed);
     free(left);
-    out->optimal = s.best < out->first_fit ? s.best : out->first_fit;
-    out->proven = out->optimal == out->bound_l2 || s.tries > 0;
     out->ff_guarantee = 17 * out->optimal / 10;
     out->ffd_guarantee = (11 * out->optimal + 6) / 9;
     out->waste_optimal = waste(out->total, out->optimal, capacity);

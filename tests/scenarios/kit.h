@@ -28,7 +28,8 @@ struct plan kit_plan(struct scenario *s, const char *design);
 /* Loads (and plans, when loading goes well) text that must be wrong; returns what was said. */
 char *kit_refused(const char *text, const char *const *sets, size_t n_sets);
 
-/* CPU time used so far by this process, in seconds, and its largest resident set, in MiB. */
+/* CPU time used so far by this process, in seconds, and its largest resident set, in MiB. Without
+ * what the system charges it: page faults cost many times as much on a busy machine. */
 double kit_cpu_s(void);
 double kit_peak_mib(void);
 
